@@ -1,0 +1,71 @@
+"""What the person who packed a bundle says about it: ``incident.yaml``, without its labels."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.facts.model import Span
+
+
+@dataclass(frozen=True, slots=True)
+class SourceHint:
+    """What a path cannot tell about a file. ``pattern`` is a path or a glob (``*`` stays in one folder, ``**`` not)."""
+
+    pattern: str
+    host: str | None = None
+    rank: int | None = None
+    timezone: str | None = None
+    adapter: str | None = None
+    job: str | None = None
+
+    def matches(self, path: str) -> bool:
+        """Whether ``path`` (relative to the bundle, with ``/``) is meant."""
+        if self.pattern == path:
+            return True
+        return _matches(self.pattern.split("/"), path.split("/"))
+
+
+def _matches(pattern: list[str], path: list[str]) -> bool:
+    if not pattern:
+        return not path
+    if pattern[0] == "**":
+        return any(_matches(pattern[1:], path[i:]) for i in range(len(path) + 1))
+    if not path or not fnmatch.fnmatchcase(path[0], pattern[0]):
+        return False
+    return _matches(pattern[1:], path[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The stated frame of an incident; everything but ``id`` is optional.
+
+    ``window`` is UTC microseconds; ``timezone`` an IANA name or offset for stamps without one; ``clock_hosts`` gives
+    per host (offset, uncertainty) in microseconds, offset being the host's clock minus true time.
+    """
+
+    id: str
+    title: str = ""
+    framework: str | None = None
+    world_size: int | None = None
+    nodes: tuple[str, ...] = ()
+    gpus_per_node: int | None = None
+    window: Span | None = None
+    timezone: str | None = None
+    year: int | None = None
+    clock_hosts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    sources: tuple[SourceHint, ...] = ()
+    answers: Mapping[str, str] = field(default_factory=dict)
+
+    def hint(self, path: str) -> SourceHint:
+        """All that ``sources`` says about ``path``: an exact path before a glob, an earlier entry before a later one."""
+        merged: dict[str, str | int] = {}
+        for exact in (True, False):
+            for source in self.sources:
+                if (source.pattern == path) is exact and source.matches(path):
+                    for name in ("host", "rank", "timezone", "adapter", "job"):
+                        value = getattr(source, name)
+                        if value is not None:
+                            merged.setdefault(name, value)
+        return SourceHint(pattern=path, **merged)  # type: ignore[arg-type]
