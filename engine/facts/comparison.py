@@ -1,0 +1,132 @@
+"""The one that differs: settings compared across hosts or ranks, and ranks compared in the collectives they reached."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+from engine.facts.model import Fact, Observation, Scalar, Source
+from engine.facts.vocabulary import Vocabulary
+
+NOT_SET = "(not set)"
+
+
+def differing_settings(facts: Sequence[Fact], vocabulary: Vocabulary) -> list[Observation]:
+    """``compare.differs`` observations for every unit whose value is not the majority's.
+
+    Only kinds with ``compare`` in the vocabulary take part. With two units both differ and no majority is claimed.
+    A unit that states other settings of the same kind but not this one counts as "(not set)".
+    """
+    found: list[Observation] = []
+    for kind in sorted({fact.kind for fact in facts}):
+        comparison = vocabulary[kind].compare
+        if comparison is None:
+            continue
+        groups: dict[tuple[str, ...], dict[str | int, dict[str, Fact]]] = defaultdict(lambda: defaultdict(dict))
+        units: set[str | int] = set()
+        for fact in facts:
+            unit = fact.host if comparison.across == "host" else fact.rank
+            value = fact.fields.get(comparison.value)
+            if fact.kind != kind or fact.scope != "incident" or unit is None or value is None:
+                continue
+            units.add(unit)
+            key = tuple(str(fact.fields.get(name, "")) for name in comparison.key)
+            groups[key][unit].setdefault(str(value), fact)
+        for key, by_unit in sorted(groups.items()):
+            found.extend(_odd_ones(kind, key, by_unit, units, bool(comparison.key)))
+    return found
+
+
+def _odd_ones(
+    kind: str,
+    key: tuple[str, ...],
+    by_unit: dict[str | int, dict[str, Fact]],
+    units: set[str | int],
+    unset_counts: bool,
+) -> Iterable[Observation]:
+    values = {unit: ",".join(sorted(found)) for unit, found in by_unit.items()}
+    if unset_counts:
+        values.update({unit: NOT_SET for unit in units if unit not in by_unit})
+    if len(values) < 2:
+        return
+    ranking = Counter(values.values()).most_common()
+    majority = ranking[0][0] if len(ranking) == 1 or ranking[0][1] > ranking[1][1] else None
+    for unit in sorted(values, key=str):
+        if len(ranking) == 1 or values[unit] == majority:
+            continue
+        stated = by_unit.get(unit) or next(iter(by_unit.values()))
+        sample = next(iter(stated.values()))
+        fields: dict[str, Scalar] = {
+            "of": kind,
+            "key": ",".join(key),
+            "value": values[unit],
+            "majority": majority or next(value for value in sorted(set(values.values())) if value != values[unit]),
+            "odd": sum(1 for value in values.values() if value == values[unit]),
+            "total": len(values),
+            "clear": majority is not None,
+        }
+        yield Observation(
+            kind="compare.differs",
+            source=Source(sample.source.path, sample.source.line, sample.source.text),
+            fields=fields,
+            host=unit if isinstance(unit, str) else sample.host,
+            rank=unit if isinstance(unit, int) else None,
+            adapter="comparison",
+        )
+
+
+def lagging_ranks(facts: Sequence[Fact], known_ranks: set[int], covered_ranks: set[int]) -> list[Observation]:
+    """Ranks that did not report what the others report, or launched fewer collectives than they did.
+
+    ``known_ranks`` are all ranks of the job as far as anything names them, ``covered_ranks`` those whose output is in
+    the bundle. A rank without output is never called silent.
+    """
+    return [*_silent(facts, known_ranks & covered_ranks), *_behind(facts)]
+
+
+def _silent(facts: Sequence[Fact], covered: set[int]) -> Iterable[Observation]:
+    groups: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.kind == "comm.collective_timeout" and fact.scope == "incident":
+            groups[str(fact.fields.get("pg", ""))].append(fact)
+    for _, group in sorted(groups.items()):
+        reporters = {rank for fact in group for rank in fact.ranks}
+        silent = covered - reporters
+        if not reporters or not silent or len(silent) > len(covered) // 2:
+            continue
+        for rank in sorted(silent):
+            yield Observation(
+                kind="comm.rank_silent",
+                source=group[0].source,
+                fields={"reporters": len(reporters)},
+                rank=rank,
+                adapter="comparison",
+            )
+
+
+def _behind(facts: Sequence[Fact]) -> Iterable[Observation]:
+    status: dict[str, dict[int, tuple[int, Fact]]] = defaultdict(dict)
+    for fact in facts:
+        enqueued = fact.fields.get("last_enqueued")
+        if fact.kind != "comm.work_status" or fact.scope != "incident" or not isinstance(enqueued, int):
+            continue
+        for rank in fact.ranks:
+            known = status[str(fact.fields.get("pg", ""))].get(rank)
+            if known is None or known[0] < enqueued:
+                status[str(fact.fields.get("pg", ""))][rank] = (enqueued, fact)
+    for group, by_rank in sorted(status.items()):
+        top = max(enqueued for enqueued, _ in by_rank.values())
+        behind = {rank: item for rank, item in by_rank.items() if item[0] < top}
+        if not behind or len(behind) > len(by_rank) // 2:
+            continue
+        least = min(enqueued for enqueued, _ in behind.values())
+        for rank, (enqueued, fact) in sorted(behind.items()):
+            if enqueued == least:
+                yield Observation(
+                    kind="comm.rank_behind",
+                    source=fact.source,
+                    fields={"pg": group, "seq": enqueued + 1, "how": "never_entered"},
+                    host=fact.host,
+                    rank=rank,
+                    adapter="comparison",
+                )

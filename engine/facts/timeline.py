@@ -1,0 +1,262 @@
+"""Observations become facts: placed in time, marked for run and window, folded, compared."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engine.facts.clocks import ClockBook, Placed, align_by_shared_events, collect_boots, collect_offsets
+from engine.facts.comparison import differing_settings, lagging_ranks
+from engine.facts.counters import CounterProfile, counter_facts
+from engine.facts.episodes import fold
+from engine.facts.manifest import Manifest
+from engine.facts.model import SECOND, CounterSample, Fact, Observation, Reading, Span
+from engine.facts.vocabulary import Vocabulary
+
+TIMED = ("fault", "symptom", "activity")
+"""Natures whose facts happen at a time; only these can lie outside the window."""
+
+WINDOW_MARGIN = 120 * SECOND
+SHARED_EVENT_SPREAD = 2 * SECOND
+SHARED_EVENTS = ("rendezvous_complete",)
+"""``job.phase_mark`` marks that every host prints at one moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The facts of an incident in order, what was assumed to place them, and what could not be placed."""
+
+    facts: tuple[Fact, ...]
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def build_timeline(
+    readings: Iterable[Observation | CounterSample],
+    vocabulary: Vocabulary,
+    manifest: Manifest,
+    counters: CounterProfile,
+) -> Timeline:
+    """Place, fold and compare everything that the adapters read.
+
+    Facts of a kind that the vocabulary does not know are dropped with a warning. The result does not depend on the
+    order of ``readings``; fact ids ``f1``, ``f2`` … follow the order of onset, path and line.
+    """
+    observations: list[Observation] = []
+    samples: list[CounterSample] = []
+    unknown: set[str] = set()
+    for item in readings:
+        if isinstance(item, CounterSample):
+            samples.append(item)
+        elif item.kind in vocabulary:
+            observations.append(item)
+        else:
+            unknown.add(item.kind)
+    observations.sort(key=_read_order)
+    samples.sort(key=lambda sample: (sample.source.path, sample.source.line, sample.counter))
+    book = _clock_book(observations, manifest)
+    place = _Placer(book, vocabulary)
+    risen = counter_facts(samples, counters, place.sample)
+    observations.extend(item for item in risen if item.kind in vocabulary)
+    _fill_hosts(observations)
+    facts = fold(_trust_lines([place.fact(item) for item in observations]), vocabulary)
+    derived = [
+        *differing_settings(facts, vocabulary),
+        *lagging_ranks(facts, _known_ranks(facts, manifest), _covered_ranks(facts, manifest)),
+    ]
+    _fill_hosts(derived, _rank_hosts(observations))
+    facts.extend(fold([place.fact(item) for item in derived], vocabulary))
+    ordered = sorted(facts, key=_fact_order)
+    named = tuple(replace(fact, id=f"f{number}") for number, fact in enumerate(ordered, 1))
+    warnings = tuple(f"no vocabulary entry for {kind}: its statements are left out" for kind in sorted(unknown))
+    assumptions = tuple(sorted({note for fact in named if _timed(fact, vocabulary) for note in fact.assumptions}))
+    return Timeline(named, assumptions, warnings)
+
+
+def _read_order(item: Observation) -> tuple[str, int, str, str]:
+    return (item.source.path, item.source.line, item.kind, str(sorted(item.fields.items())))
+
+
+def _fact_order(fact: Fact) -> tuple[int, str, int, str, str]:
+    earliest = fact.onset.earliest if fact.onset.earliest is not None else 2**62
+    subject = f"{fact.rank}|{fact.device}|{fact.port}|{fact.peer}|{fact.host}|{sorted(fact.fields.items())}"
+    return (earliest, fact.source.path, fact.source.line, fact.kind, subject)
+
+
+def _timed(fact: Fact, vocabulary: Vocabulary) -> bool:
+    return vocabulary[fact.kind].nature in TIMED
+
+
+class _Placer:
+    """Turns observations into facts with the clocks of one incident."""
+
+    def __init__(self, book: ClockBook, vocabulary: Vocabulary) -> None:
+        self.book = book
+        self.vocabulary = vocabulary
+
+    def fact(self, item: Observation) -> Fact:
+        spec = self.vocabulary[item.kind]
+        lag = item.lag if item.lag is not None else spec.lag
+        placed = self._placed(item)
+        onset = _back(placed.utc, lag)
+        fact = Fact(
+            id="",
+            kind=item.kind,
+            fields=dict(item.fields),
+            source=item.source,
+            job=item.job,
+            host=item.host,
+            rank=item.rank,
+            device=item.device,
+            port=item.port,
+            peer=item.peer,
+            ranks=(item.rank,) if item.rank is not None else (),
+            reported=placed.utc,
+            onset=onset,
+            local=_back(placed.local, lag),
+            clock=placed.clock,
+            sequence=item.source.line if lag == (0, 0) else None,
+            adapter=item.adapter,
+            assumptions=placed.assumptions,
+        )
+        if item.run:
+            return replace(fact, scope="other_run")
+        if spec.nature in TIMED and self._outside_window(onset, placed.utc):
+            return replace(fact, scope="outside_window")
+        return fact
+
+    def sample(self, sample: CounterSample) -> Span:
+        if sample.when is None:
+            return Span()
+        return self.book.place(sample.when, sample.source.path, sample.host, "state").utc
+
+    def _placed(self, item: Observation) -> Placed:
+        family = "job" if item.kind.startswith(("job.", "comm.")) else "host"
+        path, host = item.source.path, item.host
+        if item.when is not None:
+            return self.book.place(item.when, path, host, family)
+        ends = [
+            self.book.place(reading, path, host, family) if reading is not None else None
+            for reading in (item.after, item.until)
+        ]
+        known = [end for end in ends if end is not None]
+        if not known:
+            return Placed(f"none:{path}", Span(), Span())
+        clock = known[0].clock if len({end.clock for end in known}) == 1 else f"none:{path}"
+        first, last = ends
+        notes = tuple(sorted({note for end in known for note in end.assumptions}))
+        local = Span(first.local.earliest if first else None, last.local.latest if last else None)
+        utc = Span(first.utc.earliest if first else None, last.utc.latest if last else None)
+        return Placed(clock, local if not clock.startswith("none:") else Span(), utc, notes)
+
+    def _outside_window(self, onset: Span, reported: Span) -> bool:
+        window = self.book.manifest.window
+        if window is None:
+            return False
+        starts, ends = window.earliest, window.latest
+        too_early = starts is not None and reported.latest is not None and reported.latest < starts - WINDOW_MARGIN
+        too_late = ends is not None and onset.earliest is not None and onset.earliest > ends + WINDOW_MARGIN
+        return too_early or too_late
+
+
+def _back(span: Span, lag: tuple[int, int]) -> Span:
+    least, most = lag
+    return Span(
+        span.earliest - most if span.earliest is not None else None,
+        span.latest - least if span.latest is not None else None,
+    )
+
+
+def _trust_lines(facts: Sequence[Fact]) -> list[Fact]:
+    """Drop the trust in line order where a file's own stamps run backwards (several writers in one file)."""
+    latest_start: dict[tuple[str, str], int] = {}
+    result: list[Fact] = []
+    for fact in facts:
+        key = (fact.source.path, fact.clock)
+        start, end = fact.local.earliest, fact.local.latest
+        if fact.sequence is not None and end is not None and latest_start.get(key, end) > end:
+            fact = replace(fact, sequence=None)
+        if fact.sequence is not None and start is not None:
+            latest_start[key] = max(start, latest_start.get(key, start))
+        result.append(fact)
+    return result
+
+
+def _clock_book(observations: Sequence[Observation], manifest: Manifest) -> ClockBook:
+    book = ClockBook(manifest, collect_offsets(observations, manifest), collect_boots(observations))
+    stamps = [
+        reading
+        for item in observations
+        for reading in (item.when, item.until)
+        if reading is not None and reading.year_known and reading.basis != "boot"
+    ]
+    if stamps:
+        book.known_days = Span(min(r.earliest for r in stamps), max(r.latest for r in stamps))
+    zones: dict[str, list[int]] = defaultdict(list)
+    for item in observations:
+        ahead = item.fields.get("ahead_us")
+        if item.kind == "clock.zone" and isinstance(ahead, int):
+            zones[item.source.path].append(ahead)
+    book.zones = {path: values[0] for path, values in zones.items() if len(set(values)) == 1}
+    events = _shared_events(observations, book)
+    book.offsets = {**align_by_shared_events(events, SHARED_EVENT_SPREAD, book.offsets), **book.offsets}
+    return book
+
+
+def _shared_events(observations: Sequence[Observation], book: ClockBook) -> Mapping[str, Mapping[str, Span]]:
+    """Events that every host prints at one moment and printed exactly once."""
+    seen: dict[str, dict[str, list[Span]]] = defaultdict(lambda: defaultdict(list))
+    for item in observations:
+        if item.kind != "job.phase_mark" or item.fields.get("what") not in SHARED_EVENTS:
+            continue
+        if item.host is None or item.when is None or item.run:
+            continue
+        placed = book.place(item.when, item.source.path, item.host, "job")
+        if placed.clock.startswith("wall:"):
+            seen[str(item.fields["what"])][item.host].append(placed.local)
+    return {
+        event: {host: spans[0] for host, spans in hosts.items() if len(spans) == 1} for event, hosts in seen.items()
+    }
+
+
+def _rank_hosts(observations: Iterable[Observation]) -> dict[int, str]:
+    """Rank to host where all statements agree."""
+    hosts: dict[int, set[str]] = defaultdict(set)
+    for item in observations:
+        if item.rank is not None and item.host is not None and not item.run:
+            hosts[item.rank].add(item.host)
+    return {rank: next(iter(names)) for rank, names in hosts.items() if len(names) == 1}
+
+
+def _fill_hosts(observations: Iterable[Observation], hosts: Mapping[int, str] | None = None) -> None:
+    """Give an observation that names only a rank the host on which that rank runs."""
+    items = list(observations)
+    known = _rank_hosts(items) if hosts is None else hosts
+    for item in items:
+        if item.host is None and item.rank is not None and item.rank in known:
+            item.host = known[item.rank]
+
+
+def _known_ranks(facts: Sequence[Fact], manifest: Manifest) -> set[int]:
+    if manifest.world_size:
+        return set(range(manifest.world_size))
+    return {rank for fact in facts for rank in fact.ranks}
+
+
+def _covered_ranks(facts: Sequence[Fact], manifest: Manifest) -> set[int]:
+    """Ranks whose output is in the bundle: named by a line, or of a node whose merged output names several ranks."""
+    covered: set[int] = set()
+    by_file: dict[str, set[int]] = defaultdict(set)
+    for fact in facts:
+        if fact.scope != "incident":
+            continue
+        covered.update(fact.ranks)
+        by_file[fact.source.path].update(fact.ranks)
+    size = manifest.gpus_per_node or (manifest.world_size if len(manifest.nodes) <= 1 else None)
+    if size:
+        for ranks in by_file.values():
+            if len(ranks) > 1:
+                for node in {rank // size for rank in ranks}:
+                    covered.update(range(node * size, (node + 1) * size))
+    return covered & _known_ranks(facts, manifest)
