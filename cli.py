@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from firstfault import __version__
+
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="firstfault", prog_name="firstfault")
+@click.version_option(__version__, prog_name="firstfault")
 def main() -> None:
     """Find the first fault behind a multi-node training timeout."""
 
