@@ -109,7 +109,7 @@ class ClockBook:
         return Placed(f"boot:{host or path}", local, utc, (f"kernel stamps of {host or path} counted from its boot",))
 
     def _zone_offset(self, path: str, wall: int, notes: list[str]) -> int | None:
-        stated = self.manifest.timezone_of(path)
+        stated = self.manifest.hint(path).timezone
         if stated:
             offset = zone_offset(stated, wall)
             if offset is not None:

@@ -99,8 +99,7 @@ def counter_facts(samples: Sequence[CounterSample], profile: CounterProfile, pla
     """
     series: dict[tuple[object, ...], list[CounterSample]] = defaultdict(list)
     for sample in samples:
-        key = (sample.family, sample.host, sample.device, sample.port, sample.queue, sample.counter)
-        series[key].append(sample)
+        series[_series_key(sample)].append(sample)
     found: list[Observation] = []
     still: dict[tuple[str, str | None, str | None, str | None, str], list[CounterSample]] = defaultdict(list)
     for key in sorted(series, key=str):
@@ -120,6 +119,10 @@ def counter_facts(samples: Sequence[CounterSample], profile: CounterProfile, pla
             continue
         found.append(observation)
     return [*found, *_idle(still, found)]
+
+
+def _series_key(sample: CounterSample) -> tuple[object, ...]:
+    return (sample.family, sample.host, sample.device, sample.port, sample.queue, sample.counter)
 
 
 def _order(sample: CounterSample, place: Place) -> tuple[int, int, str, int]:

@@ -11,7 +11,7 @@ from engine.facts.comparison import differing_settings, lagging_ranks
 from engine.facts.counters import CounterProfile, counter_facts
 from engine.facts.episodes import fold
 from engine.facts.manifest import Manifest
-from engine.facts.model import SECOND, CounterSample, Fact, Observation, Reading, Span
+from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
 from engine.facts.vocabulary import Vocabulary
 
 TIMED = ("fault", "symptom", "activity")

@@ -1,0 +1,175 @@
+"""From fired rules to hypotheses: log-odds with one weight per group of dependent evidence, then a status."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from engine.diagnosis.causality import CausalGraph, number
+from engine.diagnosis.model import Evidence, Hypothesis, Status
+from engine.diagnosis.wording import fill
+from engine.facts.model import Fact, Order, before
+from engine.facts.vocabulary import Vocabulary
+from engine.inference import Firing
+from engine.rules.model import EvidenceRule, Leaf, Strength
+
+WEIGHTS: Mapping[Strength, float] = {"decisive": 6.0, "strong": 3.5, "moderate": 2.0, "weak": 0.8}
+"""Log-odds of the words that rule authors use."""
+
+LIKELY = 0.4
+CONFIRMED = 1.5
+EARLIER_BONUS = 0.5
+CONSEQUENCE_SHARE = 0.1
+"""What is left of a support whose facts are consequences of another cause."""
+
+
+def probability(score: float) -> float:
+    """The probability that a log-odds score stands for."""
+    return 1.0 / (1.0 + math.exp(-score))
+
+
+def build_hypotheses(
+    firings: Sequence[Firing],
+    rules: Mapping[str, EvidenceRule],
+    leaves: Mapping[str, Leaf],
+    graph: CausalGraph,
+    vocabulary: Vocabulary,
+) -> list[Hypothesis]:
+    """All causes for which a rule fired, best first."""
+    fired: dict[str, list[tuple[EvidenceRule, Firing]]] = defaultdict(list)
+    for firing in firings:
+        rule = rules.get(firing.rule_id)
+        if rule is not None:
+            fired[rule.cause].append((rule, firing))
+    found = [
+        _hypothesis(leaves[cause], items, graph, vocabulary)
+        for cause, items in sorted(fired.items())
+        if cause in leaves
+    ]
+    return rank(_prefer_earlier(found, graph))
+
+
+def rank(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
+    """Best first: ruled-out ones last, then by score, then by id."""
+    return sorted(hypotheses, key=lambda item: (item.status == "ruled_out", -item.score, item.id))
+
+
+def _hypothesis(
+    leaf: Leaf, items: Sequence[tuple[EvidenceRule, Firing]], graph: CausalGraph, vocabulary: Vocabulary
+) -> Hypothesis:
+    own = {fact for rule, firing in items if rule.effect == "supports" for _, fact in firing.bindings}
+    support = _counted(
+        (rule.group, _evidence(rule, firing, graph, vocabulary, own))
+        for rule, firing in items
+        if rule.effect == "supports"
+    )
+    against = _counted(
+        (rule.group, _evidence(rule, firing, graph, vocabulary, None))
+        for rule, firing in items
+        if rule.effect != "supports"
+    )
+    ruled_out = any(rule.effect == "rules_out" for rule, _ in items)
+    score = leaf.prior + sum(item.weight for item in support if item.counted)
+    score -= sum(item.weight for item in against if item.counted)
+    firsts = [item.first for item in support if item.first and item.explained_by is None]
+    standing = [item for item in support if item.explained_by is None]
+    consequence = None if standing or not support else support[0].explained_by
+    return Hypothesis(
+        leaf=leaf,
+        status="ruled_out" if ruled_out else _status(score, leaf, standing),
+        score=score,
+        support=support,
+        against=against,
+        first=min(firsts, key=number) if firsts else None,
+        consequence_of=consequence,
+    )
+
+
+def _status(score: float, leaf: Leaf, standing: Sequence[Evidence]) -> Status:
+    decisive = any(item.strength == "decisive" and item.verified for item in standing)
+    if decisive and score >= CONFIRMED:
+        return "confirmed"
+    if score >= LIKELY:
+        return "likely"
+    return "possible" if standing and score > leaf.prior else "undetermined"
+
+
+def _evidence(
+    rule: EvidenceRule, firing: Firing, graph: CausalGraph, vocabulary: Vocabulary, own: set[str] | None
+) -> Evidence:
+    bound = dict(firing.bindings)
+    first = bound.get(rule.first) if rule.first else None
+    explained_by = None
+    if own is not None:
+        explained_by = _explained_elsewhere(first, bound, graph, vocabulary, own)
+    weight = WEIGHTS[rule.strength]
+    return Evidence(
+        rule=rule.id,
+        strength=rule.strength,
+        reason=fill(rule.reason, {alias: graph.facts[fact] for alias, fact in bound.items() if fact in graph.facts}),
+        facts=tuple(sorted({fact for fact in bound.values() if fact in graph.facts}, key=number)),
+        weight=weight if explained_by is None else weight * CONSEQUENCE_SHARE,
+        first=first,
+        verified=rule.verified,
+        explained_by=explained_by,
+    )
+
+
+def _explained_elsewhere(
+    first: str | None, bound: Mapping[str, str], graph: CausalGraph, vocabulary: Vocabulary, own: set[str]
+) -> str | None:
+    """The earlier fact, outside this hypothesis, of which the evidence is a consequence; ``None`` where it stands."""
+    if first is not None:
+        watched = [first]
+    else:
+        watched = [fact for fact in bound.values() if fact in graph.facts and _is_fault(graph.facts[fact], vocabulary)]
+    if not watched:
+        return None
+    outside: list[str] = []
+    for fact in watched:
+        roots = [root for root in graph.roots_of(fact) if root != fact]
+        if not roots or graph.ancestors(fact) & own:
+            return None
+        outside.extend(roots)
+    return min(outside, key=number)
+
+
+def _is_fault(fact: Fact, vocabulary: Vocabulary) -> bool:
+    return vocabulary[fact.kind].nature == "fault"
+
+
+def _counted(items: Iterable[tuple[str, Evidence]]) -> tuple[Evidence, ...]:
+    """Keep the strongest firing of each rule; of the rules of one group only the strongest counts."""
+    best: dict[str, tuple[str, Evidence]] = {}
+    for group, item in sorted(items, key=lambda pair: _strength_order(pair[1])):
+        best.setdefault(item.rule, (group, item))
+    spoken: set[str] = set()
+    result: list[Evidence] = []
+    for group, item in best.values():
+        result.append(replace(item, counted=group not in spoken))
+        spoken.add(group)
+    return tuple(result)
+
+
+def _strength_order(item: Evidence) -> tuple[float, tuple[int, str], str]:
+    return (-item.weight, number(item.first or item.facts[0] if item.facts else "f0"), item.rule)
+
+
+def _prefer_earlier(hypotheses: Sequence[Hypothesis], graph: CausalGraph) -> list[Hypothesis]:
+    """Between failures of different kinds the certainly earlier one gains a little."""
+    strong = [item for item in hypotheses if item.status in ("confirmed", "likely") and item.first]
+    result: list[Hypothesis] = []
+    for item in hypotheses:
+        others = [other for other in strong if other.id != item.id]
+        if item in strong and others and all(_precedes(item, other, graph) for other in others):
+            item = replace(item, score=item.score + EARLIER_BONUS)
+        result.append(item)
+    return result
+
+
+def _precedes(item: Hypothesis, other: Hypothesis, graph: CausalGraph) -> bool:
+    if item.first is None or other.first is None or item.first == other.first:
+        return False
+    return before(graph.facts[item.first], graph.facts[other.first]) is Order.YES

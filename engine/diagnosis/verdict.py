@@ -1,0 +1,98 @@
+"""The outcome: a cause, candidates, too little evidence, or no fault at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.diagnosis.model import Hypothesis, Outcome, Verdict
+from engine.diagnosis.scoring import probability
+from engine.facts.model import Fact
+from engine.rules.model import Text
+
+CLEAR_SCORE = 1.5
+CLEAR_LEAD = 1.0
+"""A likely cause is named alone where its log-odds reach CLEAR_SCORE and lead the next by CLEAR_LEAD."""
+
+CANDIDATE_SCORE = -1.4
+"""Log-odds from which a hypothesis is a candidate: one moderate piece of evidence at the usual prior."""
+
+ENDED_WELL = ("job.finished",)
+BROKEN = (
+    "comm.collective_timeout",
+    "comm.abort",
+    "job.process_exit",
+    "job.exception",
+    "job.cancelled",
+    "job.child_terminated",
+    "host.node_lost",
+)
+
+
+def reach_verdict(
+    hypotheses: Sequence[Hypothesis], facts: Sequence[Fact], phase: str | None, owners: Mapping[str, str]
+) -> Verdict:
+    """Decide the outcome; ``owners`` names the owner to turn to where no hypothesis stands."""
+    standing = [item for item in hypotheses if item.status != "ruled_out" and item.support]
+    top = standing[0] if standing else None
+    outcome = _outcome(standing, facts)
+    leaf = top.leaf if top is not None else None
+    named = outcome in ("cause_found", "candidates") and leaf is not None
+    return Verdict(
+        outcome=outcome,
+        cause=leaf.id if named and leaf else None,
+        branch=leaf.branch if leaf and outcome != "no_fault" else None,
+        owner=None if outcome == "no_fault" else leaf.owner if leaf else owners.get("fallback"),
+        phase=phase,
+        confidence=round(probability(top.score), 3) if top is not None else 0.0,
+        summary=_summary(outcome, standing),
+    )
+
+
+def _outcome(standing: Sequence[Hypothesis], facts: Sequence[Fact]) -> Outcome:
+    open_ones = [item for item in standing if item.consequence_of is None and item.status != "undetermined"]
+    top = open_ones[0] if open_ones else None
+    if ended_well(facts) and (top is None or top.status not in ("confirmed", "likely")):
+        return "no_fault"
+    if top is None or top is not standing[0]:
+        return "insufficient_evidence"
+    rival = max((item.score for item in open_ones[1:]), default=float("-inf"))
+    if top.status == "confirmed" or (top.score >= CLEAR_SCORE and top.score - rival >= CLEAR_LEAD):
+        return "cause_found"
+    return "candidates" if top.score >= CANDIDATE_SCORE else "insufficient_evidence"
+
+
+def ended_well(facts: Sequence[Fact]) -> bool:
+    """Whether the job says that it finished and nothing of it broke."""
+    kinds = {fact.kind for fact in facts if fact.scope == "incident"}
+    completed = any(
+        fact.kind == "job.scheduler_end"
+        and str(fact.fields.get("state", "")).upper().startswith(("COMPLETED", "SUCCEEDED"))
+        for fact in facts
+        if fact.scope == "incident"
+    )
+    return (completed or any(kind in kinds for kind in ENDED_WELL)) and not any(kind in kinds for kind in BROKEN)
+
+
+def _summary(outcome: Outcome, standing: Sequence[Hypothesis]) -> Text:
+    if outcome == "no_fault":
+        return Text(
+            "The job ended normally and nothing in the evidence broke it",
+            "作业正常结束,证据中没有发现使其中断的故障",
+        )
+    if not standing:
+        return Text(
+            "Only symptoms were found: the evidence does not show what failed first",
+            "只看到了症状:现有证据无法说明最先发生的故障",
+        )
+    top = standing[0]
+    reason = top.support[0].reason
+    if outcome == "insufficient_evidence":
+        return Text(
+            f"The evidence does not settle the cause; what there is points to: {top.leaf.title.en}",
+            f"证据不足以确定原因;现有线索指向:{top.leaf.title.zh}",
+        )
+    if outcome == "candidates":
+        names_en = "; ".join(item.leaf.title.en for item in standing[:3])
+        names_zh = ";".join(item.leaf.title.zh for item in standing[:3])
+        return Text(f"Candidates, best first: {names_en}", f"候选原因(由高到低):{names_zh}")
+    return Text(f"{top.leaf.title.en}: {reason.en}", f"{top.leaf.title.zh}:{reason.zh}")
