@@ -11,10 +11,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 VENV=.venv
 STAMP=$VENV/.firstfault-setup
-prefix=
-missing=()
 OLDEST="3, 10"
 NEWEST="3, 15" # not included
+
+python=      # the interpreter to make the environment with
+missing=()   # Debian packages that would close the gaps
+prefix=      # what to put before a command that needs root
+apt_failed=no
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 die() {
@@ -109,12 +112,11 @@ install_with_apt() {
   else
     say "installing ${missing[*]}"
     run_apt update || say "going on with the package lists that are there"
-    run_apt install -y --no-install-recommends "${missing[@]}" || true
+    run_apt install -y --no-install-recommends "${missing[@]}" || apt_failed=yes
   fi
 }
 
 fill_gaps() {
-  look_for_gaps
   [[ ${#missing[@]} -gt 0 ]] || return 0
   install_with_apt
   hash -r
@@ -136,13 +138,13 @@ make_venv() {
 }
 
 install_project() {
-  local pip=("$VENV/bin/python" -m pip --disable-pip-version-check install --quiet --no-input)
+  local pip=("$VENV/bin/python" -m pip --disable-pip-version-check install -qq --no-input)
   say "installing firstfault and the development tools"
   "${pip[@]}" --editable '.[dev]' </dev/null >&2
   if "$VENV/bin/python" -c 'import durable_rules_engine' >/dev/null 2>&1; then
-    durable=yes
-  elif ! can_build; then
-    durable=no
+    return
+  fi
+  if ! can_build; then
     say "no C compiler or no Python headers: without durable_rules; the reference backend does the work"
   else
     # Its last release predates Python 3.13, which dropped the name of this function and kept its successor.
@@ -151,33 +153,39 @@ install_project() {
     fi
     say "building durable_rules"
     "${pip[@]}" --editable '.[durable]' </dev/null >&2
-    durable=yes
   fi
 }
 
-# What the environment was made from: another checkout path, interpreter or declaration means another environment.
+# What the environment was made from: a changed declaration, interpreter or system means another environment.
 fingerprint() {
   {
-    pwd -P
     "$VENV/bin/python" -VV
+    echo "${missing[*]}"
     cat pyproject.toml hatch_build.py scripts/setup.sh
   } | sha256sum | cut -d' ' -f1
 }
 
 up_to_date() {
-  [[ -f $STAMP && -x $VENV/bin/firstfault ]] || return 1
-  local key durable
-  read -r key durable <"$STAMP" || return 1
-  [[ $key == "$(fingerprint 2>/dev/null)" ]] || return 1
-  command -v dot >/dev/null 2>&1 || [[ -n ${FIRSTFAULT_NO_APT:-} || ! -x /usr/bin/apt-get ]] || return 1
-  [[ $durable == yes ]] || { python=$VENV/bin/python && ! can_build; }
+  local key
+  [[ -x $VENV/bin/firstfault ]] && read -r key <"$STAMP" && [[ $key == "$(fingerprint)" ]]
 }
 
-if up_to_date; then
+# Scripts of a virtual environment hold its path: one that was moved or copied does not work.
+drop_moved_venv() {
+  local path
+  { path=$(sed -n 2p "$STAMP") && [[ $path == "$(pwd -P)" ]]; } || rm -rf "$VENV"
+}
+
+[[ ! -f $STAMP ]] || drop_moved_venv
+look_for_gaps
+if [[ -f $STAMP ]] && up_to_date; then
+  [[ ${#missing[@]} == 0 ]] || say "still without ${missing[*]}"
   exit 0
 fi
 fill_gaps
 make_venv
 install_project
-printf '%s %s\n' "$(fingerprint)" "$durable" >"$STAMP"
+if [[ $apt_failed == no ]]; then
+  printf '%s\n%s\n' "$(fingerprint)" "$(pwd -P)" >"$STAMP"
+fi
 say "ready: $VENV/bin/firstfault"
