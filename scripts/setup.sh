@@ -121,7 +121,7 @@ fill_gaps() {
   install_with_apt
   hash -r
   look_for_gaps
-  [[ -n $python ]] || die "Python 3.10 to 3.14 is needed (${PYTHON:-python3} is not; set PYTHON=...)"
+  [[ -n $python ]] || die "${PYTHON:-python3} is no Python 3.10 to 3.14; PYTHON=... names another"
   has_venv "$python" || die "$python has no venv module: install $(debian_python "$python")-venv"
   command -v dot >/dev/null 2>&1 || say "graphviz is missing: graphs come out as DOT, not as SVG"
 }
@@ -160,7 +160,9 @@ install_project() {
 fingerprint() {
   {
     "$VENV/bin/python" -VV
-    echo "${missing[*]}"
+    if [[ ${#missing[@]} -gt 0 ]]; then # try again when apt becomes possible
+      echo "${missing[*]} ${FIRSTFAULT_NO_APT:-} $(root_prefix || echo none)"
+    fi
     cat pyproject.toml hatch_build.py scripts/setup.sh
   } | sha256sum | cut -d' ' -f1
 }
