@@ -64,6 +64,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "other_run": "another run",
         "other_boot": "another boot",
         "none": "none",
+        "tree": "Fault tree",
         "references": "References",
     },
     "zh": {
@@ -124,6 +125,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "other_run": "其他运行",
         "other_boot": "其他启动周期",
         "none": "无",
+        "tree": "故障树",
         "references": "参考资料",
     },
 }

@@ -1,0 +1,89 @@
+"""The report as one HTML file that needs no network and runs no script."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from engine.diagnosis.wording import rank_list
+from engine.report.lanes import BRANCHES, draw
+from engine.report.reasoning import DotMissingError, to_svg
+from engine.report.text import suspect_name
+from engine.report.words import branch_word, when, word
+
+SHOWN_FACTS = 400
+
+Report = Mapping[str, Any]
+
+
+def to_html(report: Report, with_svg: bool = True) -> str:
+    """The whole report; everything quoted is escaped, links stay inside the page or the bundle.
+
+    Without ``dot`` the reasoning picture is left out.
+    """
+    language = report["language"]
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+    first = (report["first_fault"] or {}).get("fact")
+    return templates.get_template("report.html.j2").render(
+        report=report,
+        lang="zh-CN" if language == "zh" else "en",
+        lanes=draw(report["timeline"], first),
+        svg=_picture(report) if with_svg else None,
+        suspects=list(dict.fromkeys(suspect_name(item, language) for item in report["suspects"])),
+        tree=_tree(report),
+        evidence=_evidence(report),
+        say=lambda key: word(language, key),
+        branch_word=lambda branch: branch_word(language, branch),
+        when=lambda span: when(span, language),
+        ranks=rank_list,
+        link=_link,
+    )
+
+
+def _picture(report: Report) -> Markup | None:
+    """Graphviz escapes what it draws, so its SVG goes in as it is."""
+    try:
+        drawn = to_svg(report)
+    except DotMissingError:
+        return None
+    return Markup(drawn.replace("<svg ", '<svg class="reasoning" ', 1))
+
+
+def _link(path: str) -> str:
+    """A link into the bundle beside the page; never a scheme of its own."""
+    return "./" + quote(path, safe="/")
+
+
+def _tree(report: Report) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": branch,
+            "judged": [item for item in report["hypotheses"] if item["branch"] == branch],
+            "open": [cause for cause in report["undetermined"] if cause.partition(".")[0] == branch],
+        }
+        for branch in BRANCHES
+    ]
+
+
+def _evidence(report: Report) -> list[Mapping[str, Any]]:
+    """Cited facts first of all in number, then the rest of the timeline up to a limit, in the order of time."""
+    cited = {
+        fact for item in report["hypotheses"] for part in ("for", "against") for e in item[part] for fact in e["facts"]
+    }
+    cited |= {side for item in report["consequences"] for side in (item["fact"], item["cause"])}
+    timed = {moment["fact"] for moment in report["timeline"]}
+    chosen = [fact for fact in report["facts"] if fact["id"] in cited]
+    room = max(SHOWN_FACTS - len(chosen), 0)
+    others = [fact for fact in report["facts"] if fact["id"] in timed and fact["id"] not in cited][:room]
+    keep = {fact["id"] for fact in (*chosen, *others)}
+    return [fact for fact in report["facts"] if fact["id"] in keep]
