@@ -5,8 +5,9 @@ The meaning of every condition is defined by :mod:`engine.inference.reference`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from engine.facts.model import Scalar
 
@@ -153,6 +154,8 @@ class EvidenceRule:
     """(alias, field) pairs naming who is suspect; field is host, rank, device, port or peer."""
     verified: bool
     place: Place
+    variants: tuple[tuple[Condition, ...], ...] = ()
+    """Further conjunctions, one for each other choice of kinds where a condition names alternatives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +167,9 @@ class PropagationRule:
     """First the condition with alias ``cause``, then the one with alias ``effect``, then further ones."""
     reason: Text
     place: Place
+    verified: bool = True
+    variants: tuple[tuple[Condition, ...], ...] = ()
+    """As of :class:`EvidenceRule`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,4 +190,68 @@ class Leaf:
     references: tuple[str, ...]
     prior: float
     """Log-odds before any evidence."""
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A possible answer to a question, and the fact that it states (kind and fields), if any."""
+
+    id: str
+    text: Text
+    emits: str | None = None
+    fields: Mapping[str, Scalar] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What an operator can be asked in place of evidence of the kind ``asks_for``; ``who`` can answer it."""
+
+    id: str
+    branch: str
+    asks_for: str
+    text: Text
+    who: str
+    command: str
+    answers: tuple[Answer, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Weights, thresholds or codes that depend on a version or a vendor; ``values`` is the file as it stands."""
+
+    id: str
+    values: Mapping[str, Any]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch of the fault tree: its name and the causes that it has to have."""
+
+    id: str
+    title: Text
+    causes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The fault tree above its leaves: the top event and the branches, each an "or" of its causes."""
+
+    title: Text
+    branches: tuple[Branch, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """Facts in the notation of rule files, and what must come of them.
+
+    ``expect`` holds rule ids of the file (evidence) or "cause kind > effect kind" (propagation).
+    """
+
+    name: str
+    facts: tuple[Mapping[str, Any], ...]
+    expect: tuple[str, ...]
     place: Place

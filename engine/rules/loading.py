@@ -1,0 +1,287 @@
+"""Finds and reads the files of packs; what a pack and the linter are made from."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from engine.authored.document import Document, InvalidDocument, parse_document, read_text
+from engine.authored.problem import Problem, did_you_mean, listed
+from engine.authored.sheet import Sheet
+from engine.facts.vocabulary import KindSpec, Vocabulary, coverage_problems, read_vocabulary
+from engine.rules.model import EvidenceRule, Leaf, Profile, PropagationRule, Question, Tree
+from engine.rules.reader import KINDS, head, read_evidence, read_leaf, read_propagation
+from engine.rules.reader_lists import read_profile, read_questions, read_tree
+
+HEAD = "pack.yaml"
+"""The file that makes a folder a pack."""
+
+_SIGNATURES = re.compile(r"^kind:[ ]+signatures\b", re.MULTILINE)
+_EXAMPLES = re.compile(r"^examples:", re.MULTILINE)
+_OTHER_KEY = re.compile(r"^[^\s#-]", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PackHead:
+    """What ``pack.yaml`` says."""
+
+    root: Path
+    name: str = ""
+    version: str = ""
+    disable: tuple[str, ...] = ()
+    document: Document | None = None
+
+
+@dataclass(slots=True)
+class EvidenceFile:
+    """The rules of one cause and the file they stand in."""
+
+    cause: str
+    rules: tuple[EvidenceRule, ...]
+    document: Document
+
+
+@dataclass(slots=True)
+class Loaded:
+    """All that was read from some packs, later packs over earlier ones."""
+
+    heads: list[PackHead] = field(default_factory=list)
+    vocabulary: Vocabulary = field(default_factory=lambda: Vocabulary({}))
+    vocabulary_files: list[tuple[Document, list[KindSpec]]] = field(default_factory=list)
+    leaves: dict[str, tuple[Leaf, Document]] = field(default_factory=dict)
+    evidence: dict[str, EvidenceFile] = field(default_factory=dict)
+    propagation: dict[str, tuple[PropagationRule, Document]] = field(default_factory=dict)
+    questions: dict[str, tuple[Question, Document]] = field(default_factory=dict)
+    profiles: dict[str, tuple[Profile, Document]] = field(default_factory=dict)
+    tree: tuple[Tree, Document] | None = None
+    signature_emits: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+    hash: str = ""
+
+
+@dataclass(slots=True)
+class _File:
+    path: Path
+    name: str
+    shown: str
+    text: str
+    pack: int
+
+
+def load(roots: Sequence[Path], *, examples: bool) -> Loaded:
+    """Read packs; ``examples=False`` leaves the examples of rule files unread, which only lint and tests need.
+
+    A root may be a folder with a pack or a single file, which is then a pack of its own. Never raises for what
+    authors wrote: see ``problems``.
+    """
+    with _no_collection():
+        return _Loader(examples).load(roots)
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Parsing makes many small objects and no garbage: collecting meanwhile would take most of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def shown(path: Path) -> str:
+    """A path as problems show it: relative to the working directory where it lies below it."""
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except ValueError:
+        return path.as_posix()
+
+
+class _Loader:
+    def __init__(self, examples: bool) -> None:
+        self.examples = examples
+        self.loaded = Loaded()
+        self.documents: list[tuple[str, Document, int]] = []
+        self.owner: dict[tuple[str, str], int] = {}
+
+    def load(self, roots: Sequence[Path]) -> Loaded:
+        digest = hashlib.sha256()
+        for number, root in enumerate(roots):
+            self._head(root)
+            for file in self._files(root, number):
+                normal = file.text.replace("\r\n", "\n").encode()
+                digest.update(f"{number}\0{file.name}\0{len(normal)}\0".encode() + normal)
+                self._parse(file)
+        self.loaded.hash = digest.hexdigest()
+        self._vocabulary()
+        for kind, document, pack in self.documents:
+            self._read(kind, document, pack)
+        for head_of in self.loaded.heads:
+            self._disable(head_of)
+        return self.loaded
+
+    def _files(self, root: Path, number: int) -> Iterator[_File]:
+        paths = sorted(p for p in root.rglob("*") if p.suffix in (".yaml", ".yml")) if root.is_dir() else [root]
+        for path in paths:
+            name = path.relative_to(root).as_posix() if root.is_dir() else path.name
+            try:
+                yield _File(path, name, shown(path), read_text(path, shown(path)), number)
+            except InvalidDocument as error:
+                self.loaded.problems += error.problems
+
+    def _head(self, root: Path) -> None:
+        path = root / HEAD
+        if not root.is_dir():
+            self.loaded.heads.append(PackHead(root))
+            return
+        if not path.is_file():
+            reason = "a pack is a folder with this file" if root.exists() else "the folder does not exist"
+            self._fail_file(path, "FF311", f"no {HEAD} in {shown(root)}", reason)
+            self.loaded.heads.append(PackHead(root))
+            return
+        try:
+            document = parse_document(read_text(path, shown(path)), shown(path), name=HEAD)
+        except InvalidDocument:
+            self.loaded.heads.append(PackHead(root))  # reported when the file is parsed with the others
+            return
+        sheet = Sheet(document)
+        given = head(sheet, "pack", ("schema", "name", "version"), ("kind", "disable", "description", "lint")) or {}
+        name = sheet.string(given["name"], ("name",), "name") if "name" in given else ""
+        version = sheet.string(given["version"], ("version",), "version") if "version" in given else ""
+        disable = sheet.strings(given["disable"], ("disable",), "disable", least=0) if "disable" in given else ()
+        self.loaded.problems += sheet.problems
+        self.loaded.heads.append(PackHead(root, name, version, disable, document))
+
+    def _fail_file(self, path: Path, code: str, message: str, reason: str = "") -> None:
+        self.loaded.problems.append(Problem(shown(path), 0, 0, code, message, reason=reason))
+
+    def _parse(self, file: _File) -> None:
+        if file.name == HEAD and file.path.parent == self.loaded.heads[file.pack].root:
+            if self.loaded.heads[file.pack].document is None:
+                self._document(file, file.text)
+            return
+        if _SIGNATURES.search(file.text):
+            self.loaded.signature_emits.update(re.findall(r"\bemits:\s*[\"']?([a-z]+\.[a-z_0-9]+)", file.text))
+            return
+        document = self._document(file, file.text if self.examples else without_examples(file.text))
+        if document is None:
+            return
+        sheet = Sheet(document)
+        value: Any = document.value
+        if not isinstance(value, dict):
+            sheet.fail("FF105", (), "the file holds no mapping", reason=f"it has the key kind: {listed(KINDS)}")
+        elif "kind" not in value:
+            sheet.fail("FF106", (), 'the file lacks the key "kind"', reason=f"kind is one of: {listed(KINDS)}")
+        elif value["kind"] not in KINDS:
+            sheet.fail(
+                "FF106", ("kind",), f'unknown kind of file "{value["kind"]}"', label=did_you_mean(value["kind"], KINDS),
+                reason=f"kind is one of: {listed(KINDS)}",
+            )  # fmt: skip
+        else:
+            self.documents.append((value["kind"], document, file.pack))
+        self.loaded.problems += sheet.problems
+
+    def _document(self, file: _File, text: str) -> Document | None:
+        try:
+            return parse_document(text, file.shown, name=file.name)
+        except InvalidDocument as error:
+            self.loaded.problems += error.problems
+            return None
+
+    def _vocabulary(self) -> None:
+        kinds: dict[str, KindSpec] = {}
+        for kind, document, pack in self.documents:
+            if kind != "vocabulary":
+                continue
+            specs, problems = read_vocabulary(document)
+            self.loaded.problems += problems
+            for spec in specs:
+                if self._claim(document, ("facts", spec.kind), "kind", spec.kind, pack, key=True):
+                    kinds[spec.kind] = spec
+            self.loaded.vocabulary_files.append((document, specs))
+        self.loaded.vocabulary = Vocabulary(kinds)
+        self.loaded.problems += coverage_problems(self.loaded.vocabulary_files, self.loaded.vocabulary)
+
+    def _claim(
+        self, document: Document, path: tuple[str | int, ...], what: str, name: str, pack: int, *, key: bool = False
+    ) -> bool:
+        """Whether this is the first with its id in its pack; a later pack may replace what an earlier one has."""
+        known = self.owner.get((what, name))
+        if known == pack:
+            self.loaded.problems.append(
+                document.problem("FF301", path, f'the {what} "{name}" stands twice in this pack', key=key)
+            )
+            return False
+        self.owner[(what, name)] = pack
+        return True
+
+    def _read(self, kind: str, document: Document, pack: int) -> None:
+        loaded, vocabulary = self.loaded, self.loaded.vocabulary
+        if kind == "cause":
+            leaf, sheet = read_leaf(document, vocabulary)
+            if leaf is not None and leaf.id and self._claim(document, ("id",), "cause", leaf.id, pack):
+                loaded.leaves[leaf.id] = (leaf, document)
+        elif kind == "evidence":
+            rules, sheet = read_evidence(document, vocabulary)
+            cause = document.value.get("cause") if isinstance(document.value, dict) else None
+            if isinstance(cause, str) and self._claim(document, ("cause",), "evidence of", cause, pack):
+                loaded.evidence[cause] = EvidenceFile(cause, rules, document)
+        elif kind == "propagation":
+            rule, sheet = read_propagation(document, vocabulary)
+            if rule is not None and rule.id and self._claim(document, ("id",), "propagation", rule.id, pack):
+                loaded.propagation[rule.id] = (rule, document)
+        elif kind == "questions":
+            questions, sheet = read_questions(document, vocabulary)
+            for index, question in enumerate(questions):
+                if self._claim(document, ("questions", index, "id"), "question", question.id, pack):
+                    loaded.questions[question.id] = (question, document)
+        elif kind == "profile":
+            profile, sheet = read_profile(document)
+            if profile is not None and self._claim(document, ("id",), "profile", profile.id, pack):
+                loaded.profiles[profile.id] = (profile, document)
+        elif kind == "tree":
+            tree, sheet = read_tree(document)
+            if tree is not None and self._claim(document, (), "tree", "tree", pack):
+                loaded.tree = (tree, document)
+        else:
+            return
+        loaded.problems += sheet.problems
+
+    def _disable(self, head_of: PackHead) -> None:
+        for index, name in enumerate(head_of.disable):
+            cause, _, rule = name.partition("/")
+            if rule and cause in self.loaded.evidence:
+                file = self.loaded.evidence[cause]
+                kept = tuple(r for r in file.rules if r.id != name)
+                found = len(kept) < len(file.rules)
+                file.rules = kept
+            else:
+                tables: tuple[dict[str, Any], ...] = (
+                    self.loaded.leaves, self.loaded.evidence, self.loaded.propagation, self.loaded.questions,
+                )  # fmt: skip
+                found = any([table.pop(name, None) is not None for table in tables])
+            if not found and head_of.document is not None:
+                known = [*self.loaded.leaves, *self.loaded.propagation, *self.loaded.questions]
+                known += [r.id for file in self.loaded.evidence.values() for r in file.rules]
+                self.loaded.problems.append(
+                    head_of.document.problem(
+                        "FF312", ("disable", index), f'nothing has the id "{name}"', label=did_you_mean(name, known)
+                    )
+                )
+
+
+def without_examples(text: str) -> str:
+    """The text up to a last top-level key ``examples``, else all of it."""
+    last = None
+    for last in _EXAMPLES.finditer(text):
+        pass
+    if last is None or _OTHER_KEY.search(text, last.end()):
+        return text
+    return text[: last.start()]
