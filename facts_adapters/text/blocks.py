@@ -139,7 +139,8 @@ def _closing_line(lines: Sequence[str]) -> int | None:
 def exceptions(block: Block) -> list[PythonException]:
     """The exceptions of a traceback block in the order they are printed; the last one is what ended the program."""
     found: list[PythonException] = []
-    first, frames = block.lines[0].number if block.lines else 0, []
+    first = block.lines[0].number if block.lines else 0
+    frames: list[Frame] = []
     index = 0
     lines = block.lines
     while index < len(lines):

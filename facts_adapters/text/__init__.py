@@ -1,0 +1,1 @@
+"""Text logs: lines, time stamps, envelopes, signatures, blocks."""

@@ -1,0 +1,126 @@
+"""From a line that holds literals to observations: split glued messages, open envelopes, run the patterns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from engine.facts.model import SUBJECT_FIELDS, Observation, Reading, Scalar, Source
+from facts_adapters.text import stamps
+from facts_adapters.text.envelope import Envelope, Profile, open_envelope
+from facts_adapters.text.signatures import Signature
+
+LONGEST_TEXT = 2_000
+"""Characters of a line that are kept as the text of a source."""
+
+LONGEST_SEARCH = 8_192
+"""Characters in which a pattern is searched; in longer messages a window around each literal is."""
+
+_EMBEDDED = re.compile(
+    r"\[rank\d+\]:|\[default\d+\]:|\[[FEWI](?:\d{3,4} \d\d:\d\d:\d\d\.\d+)? ?[\w.]+\.(?:cpp|hpp|h|ts|cu):\d+\]"
+    r"|\b[A-Za-z][\w.-]*:\d+:\d+ \[\d+\] (?=\S+ )|(?:slurmstepd|srun): (?:error|fatal): |\[\d+,\d+\]<std(?:out|err)>:"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One of the messages that stand in a logical line."""
+
+    text: str
+    envelope: Envelope
+
+
+def segments(text: str, profile: Profile) -> list[Segment]:
+    """The messages of a line, each with its own prefixes; a later one inherits host and time that it does not state."""
+    found: list[Segment] = []
+    start = 0
+    marks = [match.start() for match in _EMBEDDED.finditer(text)]
+    while True:
+        envelope = open_envelope(text[start:], profile)
+        consumed = len(text) - len(envelope.message) if text.endswith(envelope.message) else start
+        end = next((mark for mark in marks if mark > max(consumed, start)), len(text))
+        if end < len(text):
+            envelope = replace(envelope, message=envelope.message[: len(envelope.message) - (len(text) - end)])
+        if found:
+            first = found[0].envelope
+            envelope = replace(envelope, host=envelope.host or first.host, when=envelope.when or first.when)
+        found.append(Segment(text[start:end], envelope))
+        if end >= len(text):
+            return found
+        start = end
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A signature that hit: the observation without times, the process it names, a stamp of its own."""
+
+    signature: Signature
+    observation: Observation
+    pid: int | None
+    when: Reading | None
+
+
+def matches(
+    path: str, number: int, line: str, segment: Segment, signatures: Sequence[Signature]
+) -> Iterator[Found]:
+    """The signatures that hit in a segment, each once per different outcome."""
+    seen: set[tuple[object, ...]] = set()
+    for signature in signatures:
+        if not signature.fits(segment.envelope.kinds):
+            continue
+        for match in _search(signature, segment):
+            fields = signature.fields(match)
+            key = (signature.name, tuple(sorted(fields.items(), key=str)))
+            if key not in seen:
+                seen.add(key)
+                yield _found(path, number, line, segment.envelope, signature, match, fields)
+
+
+def _search(signature: Signature, segment: Segment) -> Iterable[re.Match[str]]:
+    for text in (segment.envelope.message, segment.text):
+        if not any(literal in text for literal in signature.literals):
+            continue
+        if len(text) > LONGEST_SEARCH:
+            found = [m for window in _windows(text, signature.literals) for m in signature.pattern.finditer(window)]
+        else:
+            found = list(signature.pattern.finditer(text))
+        if found:
+            return found
+    return ()
+
+
+def _windows(text: str, literals: Iterable[str]) -> Iterator[str]:
+    reached = -1
+    for start in sorted({text.find(literal) for literal in literals if literal in text}):
+        if start > reached:
+            begin = max(0, start - LONGEST_SEARCH // 4)
+            reached = begin + LONGEST_SEARCH
+            yield text[begin:reached]
+
+
+def _found(
+    path: str,
+    number: int,
+    line: str,
+    envelope: Envelope,
+    signature: Signature,
+    match: re.Match[str],
+    fields: dict[str, Scalar],
+) -> Found:
+    groups = match.groupdict()
+    subject = {name: fields.pop(name) for name in SUBJECT_FIELDS if name in fields}
+    own = {name: value for name, value in fields.items() if name in signature.types}
+    observation = Observation(
+        kind=signature.emits,
+        source=Source(path, number, line[:LONGEST_TEXT]),
+        fields=own,
+        lag=signature.lag_of(match),
+        adapter=signature.name,
+    )
+    for name, value in subject.items():
+        setattr(observation, name, value)
+    pid = groups.get("pid")
+    named = int(pid) if pid and pid.isdigit() else envelope.pid
+    stamp = groups.get("when")
+    return Found(signature, observation, named, stamps.reading(stamp) if stamp else None)

@@ -1,0 +1,76 @@
+"""Which regular expressions signatures may use: those that RE2 can run, so that no line can make them explode."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+if sys.version_info >= (3, 11):
+    from re import _constants as sre  # type: ignore[attr-defined]
+    from re import _parser as parser  # type: ignore[attr-defined]
+else:  # pragma: no cover - the names before 3.11
+    import sre_constants as sre
+    import sre_parse as parser
+
+_REFUSED = {
+    "ASSERT": "look-around",
+    "ASSERT_NOT": "look-around",
+    "GROUPREF": "a back-reference",
+    "GROUPREF_EXISTS": "a conditional group",
+    "ATOMIC_GROUP": "an atomic group",
+    "POSSESSIVE_REPEAT": "a possessive repeat",
+}
+_REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
+_UNBOUNDED = 1000
+
+
+def unsafe(pattern: str) -> str:
+    """What makes the pattern unfit (``look-around``, ``nested repeats`` …), empty where it is fit."""
+    try:
+        nodes: Any = parser.parse(pattern)
+        return _walk(nodes)
+    except (re.error, RecursionError) as error:
+        return f"something that does not parse: {error}"
+
+
+def _walk(nodes: Iterable[Any]) -> str:
+    for code, argument in nodes:
+        name = str(code)
+        if name in _REFUSED:
+            return _REFUSED[name]
+        if name in _REPEATS:
+            body = argument[2]
+            if _many(code, argument) and _only_repeats(body):
+                return "nested repeats without bound, which can take exponential time"
+            reason = _walk(body)
+        elif name == "BRANCH":
+            reason = next((r for r in map(_walk, argument[1]) if r), "")
+        elif name == "SUBPATTERN":
+            reason = _walk(argument[-1])
+        else:
+            continue
+        if reason:
+            return reason
+    return ""
+
+
+def _many(code: Any, argument: Any) -> bool:
+    return str(code) in _REPEATS and (argument[1] is sre.MAXREPEAT or argument[1] >= _UNBOUNDED)
+
+
+def _only_repeats(body: Any) -> bool:
+    """Whether a body can be matched by an unbounded repeat alone, with nothing fixed that separates its rounds."""
+    items = list(body)
+    while len(items) == 1 and str(items[0][0]) == "SUBPATTERN":
+        items = list(items[0][1][-1])
+    if len(items) == 1 and str(items[0][0]) == "BRANCH":
+        return any(_only_repeats(branch) for branch in items[0][1][1])
+    repeats = [item for item in items if _many(*item)]
+    fixed = [item for item in items if not _many(*item) and not _optional(*item)]
+    return bool(repeats) and not fixed
+
+
+def _optional(code: Any, argument: Any) -> bool:
+    return str(code) in _REPEATS and argument[0] == 0
