@@ -27,10 +27,12 @@ LARGEST = 4 << 20
 DEEPEST = 60
 """Levels of nesting beyond which a file is refused."""
 
-_NUMBER = re.compile(r"[-+]?(?:(?P<int>0|[1-9][0-9]{0,17})|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?)")
+_NUMBER = re.compile(
+    r"[-+]?(?:(?P<int>0|[1-9][0-9]{0,17})|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?)"
+)
 _LINE_END = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _MAYBE_ANCHOR = re.compile(r"(?:^|[\s,\[{:-])[&*][^\s,\[\]{}&*]", re.MULTILINE)
-_WORDS: dict[str, None | bool] = {"true": True, "false": False, "null": None, "~": None, "": None}
+_WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
 class InvalidDocument(Exception):  # noqa: N818 - it is the file that is invalid
@@ -174,7 +176,13 @@ def parse_document(text: str, path: str, *, name: str = "") -> Document:
         raise InvalidDocument([Problem(path, 1, 1, "FF101", "the file is nested too deeply")]) from error
     builder = _Builder(path, _LINE_END.split(text))
     for line, column in refused:
-        builder.refuse("FF104", line, column, "anchors and aliases are not allowed", "Write the value out: each place stands by itself")
+        builder.refuse(
+            "FF104",
+            line,
+            column,
+            "anchors and aliases are not allowed",
+            "Write the value out: each place stands by itself",
+        )
     value = builder.value(root, 0) if root is not None else None
     if builder.problems:
         raise InvalidDocument(builder.problems)
@@ -216,7 +224,12 @@ class _Builder:
 
     def value(self, node: Node, depth: int) -> Any:
         if node.tag is not UNTAGGED:
-            self._at(node, "FF104", f"the tag {node.tag} is not allowed", "Tags are not part of this dialect: write the plain value")
+            self._at(
+                node,
+                "FF104",
+                f"the tag {node.tag} is not allowed",
+                "Tags are not part of this dialect: write the plain value",
+            )
         if isinstance(node, ScalarNode):
             return node.value if node.style else scalar(node.value)
         if depth >= DEEPEST:
@@ -233,7 +246,12 @@ class _Builder:
                 self._at(key, "FF104", "a key must be a plain word", "Put quotes around text that starts with [ or {")
                 continue
             if key.value in result:
-                self._at(key, "FF103", f'the key "{key.value}" stands twice in this mapping', "Remove or rename one of them; the later one would silently win")
+                self._at(
+                    key,
+                    "FF103",
+                    f'the key "{key.value}" stands twice in this mapping',
+                    "Remove or rename one of them; the later one would silently win",
+                )
                 continue
             result[key.value] = self.value(value, depth + 1)
         return result
@@ -275,4 +293,6 @@ def _unreadable(error: YAMLError, text: str, path: str) -> Problem:
     snippet = _LINE_END.split(text)[line - 1]
     bad = text[offset : offset + 1]
     message = f"the character U+{ord(bad):04X} is not allowed" if bad else "the text cannot be read"
-    return Problem(path, line, column, "FF101", message, snippet=snippet, help="Remove it or write it as an escape in quotes")
+    return Problem(
+        path, line, column, "FF101", message, snippet=snippet, help="Remove it or write it as an escape in quotes"
+    )

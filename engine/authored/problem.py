@@ -24,7 +24,7 @@ class Problem:
 
     ``line`` and ``column`` are 1-based; 0 means that the problem is about the file as a whole. ``length`` is the
     number of characters that the caret underlines, ``label`` what stands beside it, ``where`` the way to the place
-    in words (``rule kernel-killed-rank > when > 2``).
+    in words (``rule kernel-killed-rank › when › 2``), ``notes`` what was found on the way.
     """
 
     path: str
@@ -39,8 +39,9 @@ class Problem:
     where: str = ""
     reason: str = ""
     help: str = ""
+    notes: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, str | int]:
+    def as_json(self) -> dict[str, str | int | list[str]]:
         """Plain values for ``--format json``."""
         return {
             "level": self.level,
@@ -53,6 +54,7 @@ class Problem:
             "label": self.label,
             "reason": self.reason,
             "help": self.help,
+            "notes": list(self.notes),
         }
 
 
@@ -94,9 +96,11 @@ def render(problem: Problem) -> str:
     lines.append(f"  --> {place}" + (f"   ({problem.where})" if problem.where else ""))
     if problem.line and problem.snippet:
         lines.extend(_quoted(problem))
-    for name, text in (("reason: ", problem.reason), ("help:   ", problem.help)):
-        if text:
-            lines.append(f"  {name}{text}")
+    if problem.reason:
+        lines.append(f"  reason: {problem.reason}")
+    lines.extend(f"  note:   {note}" for note in problem.notes)
+    if problem.help:
+        lines.append(f"  help:   {problem.help}")
     return "\n".join(lines)
 
 

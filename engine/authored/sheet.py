@@ -11,7 +11,14 @@ from engine.authored.problem import Problem, did_you_mean, listed
 
 _PLACEHOLDER = re.compile(r"\b(?:TODO|FIXME)\b")
 
-NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a mapping"}
+NAMES = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a mapping",
+}
 
 
 class Sheet:
@@ -149,9 +156,7 @@ class Sheet:
     def sentence(self, value: Any, path: KeyPath, what: str) -> tuple[str, str]:
         """A text in both languages, ``{en, zh}``; returns (English, Chinese)."""
         if not isinstance(value, dict):
-            self.fail(
-                "FF205", path, f"{what} must be given in both languages", hint='Write {en: "…", zh: "…"}'
-            )
+            self.fail("FF205", path, f"{what} must be given in both languages", hint='Write {en: "…", zh: "…"}')
             return "", ""
         for key in value:
             if key not in ("en", "zh"):
@@ -164,10 +169,16 @@ class Sheet:
     def _language(self, value: dict[str, Any], language: str, path: KeyPath, what: str) -> str:
         name = "English" if language == "en" else "Chinese"
         if language not in value:
-            self.fail("FF205", path, f"{what} lacks its {name} text", key=isinstance(path[-1], str), hint=f'Add {language}: "…"')
+            self.fail(
+                "FF205",
+                path,
+                f"{what} lacks its {name} text",
+                key=isinstance(path[-1], str),
+                hint=f'Add {language}: "…"',
+            )
             return ""
         text = value[language]
-        if isinstance(text, str) and not text.strip() or text is None:
+        if (isinstance(text, str) and not text.strip()) or text is None:
             self.fail("FF205", (*path, language), f"{what} lacks its {name} text")
             return ""
         return self.string(text, (*path, language), f"the {name} text of {what}")

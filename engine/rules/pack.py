@@ -84,8 +84,12 @@ def cause_problems(loaded: Loaded) -> list[Problem]:
     """Evidence of causes that have no leaf."""
     return [
         file.document.problem(
-            "FF302", ("cause",), f'there is no cause "{cause}"', label=did_you_mean(cause, loaded.leaves),
-            reason="every cause has a leaf below tree/", help=f"Write tree/{cause.replace('.', '/', 1)}.yaml, or correct the id",
+            "FF302",
+            ("cause",),
+            f'there is no cause "{cause}"',
+            label=did_you_mean(cause, loaded.leaves),
+            reason="every cause has a leaf below tree/",
+            help=f"Write tree/{cause.replace('.', '/', 1)}.yaml, or correct the id",
         )  # fmt: skip
         for cause, file in loaded.evidence.items()
         if cause not in loaded.leaves

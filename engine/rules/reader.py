@@ -139,7 +139,9 @@ def read_evidence(document: Document, vocabulary: Vocabulary) -> tuple[tuple[Evi
     root = head(sheet, "evidence", ("schema", "kind", "cause", "verified", "rules"), ("examples", "lint"))
     if root is None:
         return (), sheet
-    cause = identifier(sheet, root["cause"], ("cause",), "a cause id", CAUSE_ID, "branch.name") if "cause" in root else ""
+    cause = (
+        identifier(sheet, root["cause"], ("cause",), "a cause id", CAUSE_ID, "branch.name") if "cause" in root else ""
+    )
     checked = verified(sheet, root["verified"], ("verified",)) if "verified" in root else False
     entries = sheet.sequence(root["rules"], ("rules",), "rules") if "rules" in root else []
     conditions = Conditions(sheet, vocabulary)
@@ -151,7 +153,9 @@ def read_evidence(document: Document, vocabulary: Vocabulary) -> tuple[tuple[Evi
         if rule is None:
             continue
         if rule.id in seen:
-            sheet.fail("FF301", ("rules", index, "id"), f'the rule id "{rule.id.rpartition("/")[2]}" stands twice in this file')
+            sheet.fail(
+                "FF301", ("rules", index, "id"), f'the rule id "{rule.id.rpartition("/")[2]}" stands twice in this file'
+            )
         seen.add(rule.id)
         rules.append(rule)
     sheet.where = ""
@@ -165,7 +169,9 @@ def _evidence_rule(
     if entry is None:
         return None
     name = (
-        identifier(sheet, entry["id"], (*path, "id"), "a rule id", PLAIN_ID, "small-words-and-hyphens") if "id" in entry else ""
+        identifier(sheet, entry["id"], (*path, "id"), "a rule id", PLAIN_ID, "small-words-and-hyphens")
+        if "id" in entry
+        else ""
     )
     sheet.where = f"rule {name}"
     effect = sheet.word(entry["effect"], (*path, "effect"), "effect", EFFECTS) if "effect" in entry else ""
@@ -216,7 +222,9 @@ def _suspects(
         if found is None:
             continue
         if found[1] not in SUSPECT_FIELDS:
-            sheet.fail("FF231", at, f'"{found[1]}" is not a suspect', reason=f"a suspect is a {', '.join(SUSPECT_FIELDS)}")
+            sheet.fail(
+                "FF231", at, f'"{found[1]}" is not a suspect', reason=f"a suspect is a {', '.join(SUSPECT_FIELDS)}"
+            )
         suspects.append((found[0], found[1]))
     return tuple(suspects)
 

@@ -128,7 +128,9 @@ class Conditions:
         if count is not None:
             scope.counted.add(alias)
         return [
-            FactCondition(kind, alias, relations.tests, relations.joins, relations.order, relations.within, unexplained, count)
+            FactCondition(
+                kind, alias, relations.tests, relations.joins, relations.order, relations.within, unexplained, count
+            )
             for kind in kinds
         ]
 
@@ -138,7 +140,10 @@ class Conditions:
         alias = self.sheet.string(value["as"], (*path, "as"), "an alias")
         if alias and not ALIAS.fullmatch(alias):
             self.sheet.fail(
-                "FF206", (*path, "as"), f'"{alias}" cannot be an alias', reason="it is a letter, then letters, digits and _"
+                "FF206",
+                (*path, "as"),
+                f'"{alias}" cannot be an alias',
+                reason="it is a letter, then letters, digits and _",
             )
         if alias in scope.kinds:
             self.sheet.fail("FF221", (*path, "as"), f'the alias "{alias}" is bound already', hint="Choose another name")
@@ -212,7 +217,9 @@ class Conditions:
         joins: list[Join] = []
         for name, operator in (("same", "=="), ("differ", "!=")):
             if name in value:
-                joins += self._joins(value[name], (*path, name), kinds, scope, itself, cast(Literal["==", "!="], operator))
+                joins += self._joins(
+                    value[name], (*path, name), kinds, scope, itself, cast(Literal["==", "!="], operator)
+                )
         order: list[Precedes] = []
         for relation in ("before", "after"):
             for alias in self._aliases(value, path, relation, scope, itself):
@@ -235,7 +242,13 @@ class Conditions:
         return [name for entry, place in entries if (name := self.alias(entry, place, scope, itself=itself))]
 
     def _joins(
-        self, value: Any, path: KeyPath, kinds: tuple[str, ...], scope: Scope, itself: str, operator: Literal["==", "!="]
+        self,
+        value: Any,
+        path: KeyPath,
+        kinds: tuple[str, ...],
+        scope: Scope,
+        itself: str,
+        operator: Literal["==", "!="],
     ) -> list[Join]:
         if not isinstance(value, dict):
             self.sheet.wrong_type(value, path, str(path[-1]), dict)
@@ -243,7 +256,11 @@ class Conditions:
         joins = []
         for name, given in value.items():
             own = self.fields.type_of(kinds, name, (*path, name), key=True) if kinds else None
-            targets = [(t, (*path, name, i)) for i, t in enumerate(given)] if isinstance(given, list) else [(given, (*path, name))]
+            targets = (
+                [(t, (*path, name, i)) for i, t in enumerate(given)]
+                if isinstance(given, list)
+                else [(given, (*path, name))]
+            )
             for target, at in targets:
                 found = self.reference(target, at, scope, name, itself)
                 if found is None:
@@ -314,4 +331,3 @@ def _flattened(conjunction: Sequence[Condition]) -> list[Condition]:
         else:
             flat.append(condition)
     return flat
-

@@ -21,12 +21,16 @@ PAIR = " > "
 """Joins cause kind and effect kind in ``Example.expect`` of a propagation."""
 
 
-def read_examples(document: Document, vocabulary: Vocabulary, rules: Collection[str] | None) -> tuple[tuple[Example, ...], Sheet]:
+def read_examples(
+    document: Document, vocabulary: Vocabulary, rules: Collection[str] | None
+) -> tuple[tuple[Example, ...], Sheet]:
     """The examples of a file; ``rules`` are its rule ids, ``None`` for a propagation."""
     sheet = Sheet(document)
     root = document.value
     if not isinstance(root, dict) or "examples" not in root:
-        sheet.fail("FF240", (), "the file has no examples", hint="Give each rule an example that matches and a near miss")
+        sheet.fail(
+            "FF240", (), "the file has no examples", hint="Give each rule an example that matches and a near miss"
+        )
         return (), sheet
     reader = _Reader(sheet, Fields(sheet, vocabulary), rules)
     examples = []
@@ -56,7 +60,9 @@ class _Reader:
             for index, given in enumerate(self.sheet.sequence(entry["facts"], (*path, "facts"), "facts", least=0))
             if (fact := self._fact(given, (*path, "facts", index))) is not None
         ]
-        return Example(name, tuple(facts), self._expect(entry["expect"], (*path, "expect")), place(self.sheet.document, path))
+        return Example(
+            name, tuple(facts), self._expect(entry["expect"], (*path, "expect")), place(self.sheet.document, path)
+        )
 
     def _expect(self, value: Any, path: KeyPath) -> tuple[str, ...]:
         expected = []
@@ -75,7 +81,9 @@ class _Reader:
 
     def _pair(self, value: Any, path: KeyPath) -> str:
         if not isinstance(value, list) or len(value) != 2:
-            self.sheet.fail("FF203", path, "a member of expect is a pair of kinds", hint="Write [cause kind, effect kind]")
+            self.sheet.fail(
+                "FF203", path, "a member of expect is a pair of kinds", hint="Write [cause kind, effect kind]"
+            )
             return ""
         kinds = [self.fields.kind(kind, (*path, index)) for index, kind in enumerate(value)]
         return PAIR.join(kinds) if all(kinds) else ""

@@ -77,7 +77,7 @@ class Fields:
     def value(self, kinds: Sequence[str], name: str, value: Any, path: KeyPath, field_type: FieldType) -> Scalar | None:
         """``value`` as the field's type; ``None`` and a problem where it is of another type or not a listed value."""
         if not fits(value, field_type):
-            hint = 'Put quotes around it' if field_type == "str" and not isinstance(value, (list, dict)) else ""
+            hint = "Put quotes around it" if field_type == "str" and not isinstance(value, (list, dict)) else ""
             shown = "nothing" if value is None else f"{value!r}" if isinstance(value, str) else f"{value}".lower()
             self.sheet.fail(
                 "FF213", path, f'the field "{name}" of {listed(kinds)} is {_WORDS[field_type]}, not {shown}', hint=hint

@@ -70,7 +70,9 @@ class Tests:
     ) -> list[Test]:
         self.sheet.mapping(given, path, f'the test of "{name}"', (), KEYS)
         if not given:
-            self.sheet.fail("FF203", path, f'the test of "{name}" is empty', reason=f"it has the keys: {', '.join(KEYS)}")
+            self.sheet.fail(
+                "FF203", path, f'the test of "{name}" is empty', reason=f"it has the keys: {', '.join(KEYS)}"
+            )
         tests: list[Test] = []
         for key, value in given.items():
             at = (*path, key)
@@ -90,7 +92,10 @@ class Tests:
     ) -> list[Test]:
         if field_type not in ("int", "float"):
             self.sheet.fail(
-                "FF213", path, f'"{key}" compares numbers; the field "{name}" of {listed(kinds)} is {field_type}', key=True
+                "FF213",
+                path,
+                f'"{key}" compares numbers; the field "{name}" of {listed(kinds)} is {field_type}',
+                key=True,
             )
             return []
         constant = self.fields.value(kinds, name, value, path, field_type)
@@ -103,6 +108,8 @@ class Tests:
             for most, high_operator in high:
                 assert isinstance(least, (int, float)) and isinstance(most, (int, float))
                 if least > most or (least == most and (low_operator, high_operator) != (">=", "<=")):
-                    self.sheet.fail("FF214", path, f'no value of "{name}" lies between {least:g} and {most:g}', key=True)
+                    self.sheet.fail(
+                        "FF214", path, f'no value of "{name}" lies between {least:g} and {most:g}', key=True
+                    )
         if len(tests) > 1 and any(t.operator == "known" and t.value is False for t in tests):
             self.sheet.fail("FF214", path, f'"{name}" cannot be unknown and pass another test', key=True)

@@ -37,7 +37,9 @@ def template(sheet: Sheet, fields: Fields, value: Any, path: KeyPath, what: str,
     if len(found) == 2 and found["en"] != found["zh"]:
         only = {key: listed(found[key] - found[other]) for key, other in (("en", "zh"), ("zh", "en"))}
         reason = "; ".join(f"only in {key}: {names}" for key, names in only.items() if names)
-        sheet.fail("FF233", path, f"the two texts of {what} use different references", key=True, level="warning", reason=reason)
+        sheet.fail(
+            "FF233", path, f"the two texts of {what} use different references", key=True, level="warning", reason=reason
+        )
     return sentence
 
 
