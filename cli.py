@@ -1,17 +1,594 @@
-"""The command line: options and wiring only."""
+"""The command line: options and wiring only.
+
+The path of one incident is in :class:`Investigation`: bundle, facts, timeline, inference, diagnosis, report.
+Heavy modules are imported by the commands that need them, so that ``--help`` stays fast.
+"""
 
 from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from firstfault import __version__
 
+if TYPE_CHECKING:
+    from rich.console import Console
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+    from engine.diagnosis.model import Diagnosis
+    from engine.facts.manifest import Manifest
+    from engine.facts.model import Observation
+    from engine.facts.timeline import Timeline
+    from engine.inference import Engine
+    from engine.rules.pack import Pack
+
+FORMATS = ("text", "json", "jsonl", "markdown", "html", "dot", "svg")
+BACKENDS = ("durable", "reference", "both")
+OUTCOMES = ("cause_found", "candidates")
+
+EXIT_FINDINGS, EXIT_INPUT, EXIT_PACK, EXIT_INCOMPLETE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 3, 4, 70, 130
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Program(click.Group):
+    """A group whose errors are one clear message each and whose exit codes are those of the documentation."""
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run; every way out is ``SystemExit`` with a documented code."""
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+        extra["standalone_mode"] = False
+        try:
+            sys.exit(_code(super().main(*args, **extra)))
+        except click.exceptions.Exit as leave:
+            sys.exit(leave.exit_code)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(EXIT_INPUT)
+        except (KeyboardInterrupt, click.Abort):
+            click.echo("interrupted", err=True)
+            sys.exit(EXIT_INTERRUPTED)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+        except Exception as error:
+            if "--debug" in sys.argv:
+                traceback.print_exc()
+            click.echo(f"firstfault: internal error: {type(error).__name__}: {error}", err=True)
+            click.echo("Run again with --debug for the traceback, and please report it.", err=True)
+            sys.exit(EXIT_INTERNAL)
+
+
+def _code(result: Any) -> int:
+    return result if isinstance(result, int) else 0
+
+
+@click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="firstfault")
-def main() -> None:
-    """Find the first fault behind a multi-node training timeout."""
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Colour on the terminal.")
+@click.option("--debug", is_flag=True, help="Show tracebacks of internal errors.")
+@click.pass_context
+def main(context: click.Context, color: str, debug: bool) -> None:
+    """Find the first fault behind a multi-node training timeout.
+
+    Exit codes: 0 done, 1 findings where asked for, 2 usage or unreadable input, 3 invalid knowledge pack,
+    4 incomplete under --strict, 70 internal error, 130 interrupted.
+    """
+    del debug
+    wanted = {"always": True, "never": False}.get(color)
+    if wanted is None and os.environ.get("NO_COLOR"):
+        wanted = False
+    if wanted is None and os.environ.get("FORCE_COLOR"):
+        wanted = True
+    context.color = wanted
+
+
+def knowledge_options(command: Command) -> Command:
+    """Options of every command that loads rules."""
+    options = (
+        click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="Language of the report."),
+        click.option("--pack", "packs", multiple=True, type=click.Path(path_type=Path), help="Overlay pack (folder)."),
+        click.option("--engine", "backend", type=click.Choice(BACKENDS), default="durable", help="Inference backend."),
+    )
+    return functools.reduce(lambda wrapped, option: option(wrapped), options, command)
+
+
+class Investigation:
+    """Knowledge and engine, loaded once; diagnoses one bundle after another."""
+
+    def __init__(self, packs: Sequence[Path], backend: str) -> None:
+        from engine.facts.counters import read_profile
+        from engine.inference import Engine
+        from engine.rules.pack import compile_rules
+
+        self.pack: Pack = load_knowledge(packs)
+        self.engine: Engine = Engine(compile_rules(self.pack), self.pack.vocabulary, backend=backend)  # type: ignore[arg-type]
+        self.counters = read_profile(self.pack.profiles.get("counters", {}))
+
+    def timeline(
+        self, bundle: Path | None, answers: Mapping[str, str], forced: Mapping[str, str] | None = None
+    ) -> tuple[Timeline, Manifest, tuple[str, ...]]:
+        """Read a bundle (or none) and place its facts; the warnings are those of reading."""
+        from engine.facts.manifest import Manifest
+        from engine.facts.timeline import build_timeline
+        from engine.questions.answers import UnknownAnswerError, observations_of
+
+        warnings: list[str] = []
+        readings: list[Any] = []
+        manifest = Manifest(id="questionnaire")
+        if bundle is not None:
+            from facts_adapters.bundle import UnreadableBundle
+            from facts_adapters.reader import read_bundle
+
+            try:
+                result = read_bundle(bundle, forced=forced or {})
+            except UnreadableBundle as error:
+                raise click.ClickException(str(error)) from error
+            manifest, warnings = result.manifest, [str(warning) for warning in result.warnings]
+            readings = [*result.observations, *result.samples]
+        given: list[Observation] = []
+        for source, pairs in (("incident.yaml", manifest.answers), ("--answer", answers)):
+            try:
+                given += observations_of(pairs, self.pack.questions, self.pack.vocabulary)
+            except UnknownAnswerError as error:
+                if source == "--answer":
+                    raise click.ClickException(str(error)) from error
+                warnings.append(f"{source}: {error}")
+        return (
+            build_timeline([*readings, *given], self.pack.vocabulary, manifest, self.counters),
+            manifest,
+            tuple(warnings),
+        )
+
+    def diagnose(
+        self, bundle: Path | None, answers: Mapping[str, str] | None = None, forced: Mapping[str, str] | None = None
+    ) -> Diagnosis:
+        """The diagnosis of one bundle."""
+        from engine.diagnosis.diagnose import diagnose
+
+        timeline, manifest, warnings = self.timeline(bundle, answers or {}, forced)
+        return diagnose(timeline, manifest, self.pack, self.engine, warnings)
+
+    def report(self, diagnosis: Diagnosis, language: str) -> dict[str, Any]:
+        """The report as plain data."""
+        from engine.report.contract import to_report
+
+        return to_report(diagnosis, self.pack.vocabulary, language, __version__)  # type: ignore[arg-type]
+
+
+def load_knowledge(packs: Sequence[Path]) -> Pack:
+    """The built-in pack with overlays; an invalid one ends the program with its problems and exit code 3."""
+    from engine.authored.problem import render_all
+    from engine.rules.pack import InvalidPack, load_packs
+
+    try:
+        return load_packs(packs)
+    except InvalidPack as error:
+        click.echo(render_all(error.problems), err=True)
+        raise click.exceptions.Exit(EXIT_PACK) from error
+
+
+def pairs(_context: click.Context, option: click.Parameter, values: Sequence[str]) -> dict[str, str]:
+    """``NAME=VALUE`` options as a mapping."""
+    found: dict[str, str] = {}
+    for value in values:
+        name, separator, rest = value.partition("=")
+        if not separator or not name or not rest:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE", param=option)
+        found[name] = rest
+    return found
+
+
+@main.command()
+@click.argument("bundles", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="BUNDLE...")
+@click.option("-f", "--format", "form", type=click.Choice(FORMATS), default="text", help="Output format.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write to a file.")
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@click.option(
+    "--answer", "answers", multiple=True, callback=pairs, metavar="QUESTION=ANSWER", help="Answer a question."
+)
+@click.option("--adapter", "forced", multiple=True, callback=pairs, metavar="NAME=GLOB", help="Force an adapter.")
+@click.option("--fail-on", type=click.Choice(OUTCOMES), help="Exit 1 where the outcome is this or surer.")
+@click.option("--strict", is_flag=True, help="Exit 4 where files were not read or the evidence is insufficient.")
+@knowledge_options
+@click.pass_context
+def diagnose(
+    context: click.Context,
+    bundles: Sequence[Path],
+    form: str,
+    output: Path | None,
+    force: bool,
+    answers: dict[str, str],
+    forced: dict[str, str],
+    fail_on: str | None,
+    strict: bool,
+    lang: str,
+    packs: Sequence[Path],
+    backend: str,
+) -> int:
+    """Diagnose incidents: folders, archives or single files of evidence."""
+    if len(bundles) > 1 and form in ("json", "html", "svg", "dot"):
+        raise click.UsageError(f"--format {form} takes one bundle; use jsonl, text or markdown for several")
+    if output is not None and output.exists() and not force:
+        raise click.UsageError(f"{output} exists; --force overwrites it")
+    investigation = Investigation(packs, backend)
+    codes = [0]
+    parts: list[str] = []
+    for bundle in bundles:
+        report = investigation.report(investigation.diagnose(bundle, answers, forced), lang)
+        parts.append(render(report, form, colour=context.color if output is None else False))
+        outcome = report["verdict"]["outcome"]
+        if strict and (report["warnings"] or outcome == "insufficient_evidence"):
+            codes.append(EXIT_INCOMPLETE)
+        if fail_on and outcome in OUTCOMES[: OUTCOMES.index(fail_on) + 1]:
+            codes.append(EXIT_FINDINGS)
+    if output is None:
+        click.echo("\n".join(parts), nl=False)
+    else:
+        output.write_text("\n".join(parts), encoding="utf-8")
+    return max(codes)
+
+
+def render(report: Mapping[str, Any], form: str, colour: bool | None = None) -> str:
+    """One report in one format, ending in a line end; without ``dot`` an SVG is an error and HTML goes without."""
+    if form == "text":
+        from engine.report.text import print_report
+
+        console = terminal(colour)
+        with console.capture() as capture:
+            print_report(report, console)
+        return capture.get()
+    if form in ("json", "jsonl"):
+        return json.dumps(report, ensure_ascii=False, indent=None if form == "jsonl" else 2) + "\n"
+    if form == "markdown":
+        from engine.report.markdown import to_markdown
+
+        return to_markdown(report)
+    from engine.report.reasoning import DotMissingError, to_dot, to_svg
+
+    try:
+        if form == "html":
+            from engine.report.html import to_html
+
+            return to_html(report, warn=lambda note: click.echo(note, err=True))
+        return to_svg(report) + "\n" if form == "svg" else to_dot(report)
+    except DotMissingError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def terminal(colour: bool | None) -> Console:
+    """A console as wide as the terminal, 100 columns in a pipe; colour as asked for."""
+    from rich.console import Console
+
+    tty = sys.stdout.isatty()
+    width = None if tty else 100
+    return Console(
+        width=width,
+        force_terminal=colour if colour is not None else tty,
+        no_color=colour is False,
+        highlight=False,
+        soft_wrap=False,
+        legacy_windows=False,
+    )
+
+
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option(
+    "-f",
+    "--format",
+    "form",
+    type=click.Choice(["jsonl", "summary"]),
+    default="jsonl",
+    help="One JSON report a line, or one line each.",
+)
+@click.option("-j", "--jobs", type=click.IntRange(1), help="Processes (default: one per core).")
+@knowledge_options
+def batch(folder: Path, form: str, jobs: int | None, lang: str, packs: Sequence[Path], backend: str) -> None:
+    """Diagnose every incident below FOLDER; a broken one never stops the rest."""
+    from engine.archive.batch import run_batch
+    from engine.archive.incidents import find_incidents
+
+    incidents = find_incidents(folder)
+    if not incidents:
+        raise click.ClickException(f"{folder}: no incidents (folders with incident.yaml, or archives) below it")
+    load_knowledge(packs)
+    work = functools.partial(report_of, packs=tuple(packs), backend=backend, language=lang)
+    done = 0
+    processes = min(jobs or os.cpu_count() or 1, len(incidents))
+    for report in run_batch(incidents, work, functools.partial(broken_report, language=lang), processes):
+        click.echo(json.dumps(report, ensure_ascii=False) if form == "jsonl" else one_line(report))
+        done += 1
+        if sys.stderr.isatty():
+            click.echo(f"\r{done}/{len(incidents)}", err=True, nl=done == len(incidents))
+
+
+@functools.lru_cache(maxsize=1)
+def _investigation(packs: tuple[Path, ...], backend: str) -> Investigation:
+    return Investigation(packs, backend)
+
+
+def report_of(bundle: Path, packs: tuple[Path, ...], backend: str, language: str) -> dict[str, Any]:
+    """The report of one incident, in whatever process; knowledge is loaded once per process."""
+    investigation = _investigation(packs, backend)
+    return investigation.report(investigation.diagnose(bundle), language)
+
+
+def broken_report(bundle: Path, why: str, language: str) -> dict[str, Any]:
+    """The report of an incident that could not be read: nothing claimed, the reason as a warning."""
+    from engine.report.contract import empty_report
+
+    return empty_report(bundle.name, f"{bundle}: {why}", language, __version__)
+
+
+def one_line(report: Mapping[str, Any]) -> str:
+    """An incident in one line: id, outcome, cause or leading hypothesis, owner."""
+    verdict = report["verdict"]
+    leading = verdict["cause"] or next((f"({item['id']})" for item in report["hypotheses"]), "-")
+    return f"{report['incident']['id']:<28} {verdict['outcome']:<22} {leading:<32} {verdict['owner'] or '-'}"
+
+
+@main.command()
+@click.argument("bundle", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--answer", "answers", multiple=True, callback=pairs, metavar="QUESTION=ANSWER", help="Answer beforehand."
+)
+@knowledge_options
+@click.pass_context
+def ask(
+    context: click.Context, bundle: Path | None, answers: dict[str, str], lang: str, packs: Sequence[Path], backend: str
+) -> None:
+    """Answer guided questions; each answer becomes a fact and the ranking moves."""
+    from engine.questions.answers import next_question
+    from engine.report.questionnaire import ranking_lines, show_question
+
+    investigation = Investigation(packs, backend)
+    given, asked = dict(answers), set(answers)
+    while True:
+        diagnosis = investigation.diagnose(bundle, given)
+        for line in ranking_lines(investigation.report(diagnosis, lang)):
+            click.echo(line)
+        question = next_question(diagnosis, investigation.pack.questions, asked)
+        if question is None:
+            break
+        asked.add(question.id)
+        click.echo(show_question(question, lang))
+        choices = [*(str(number) for number in range(1, len(question.answers) + 1)), "s", "q"]
+        reply = click.prompt("", type=click.Choice(choices), show_choices=False, prompt_suffix="> ")
+        if reply == "q":
+            break
+        if reply != "s":
+            given[question.id] = question.answers[int(reply) - 1].id
+    click.echo(render(investigation.report(diagnosis, lang), "text", colour=context.color), nl=False)
+    if given:
+        click.echo("--answer " + " --answer ".join(f"{name}={value}" for name, value in given.items()), err=True)
+
+
+@main.command()
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.argument("target")
+@click.option(
+    "--answer", "answers", multiple=True, callback=pairs, metavar="QUESTION=ANSWER", help="Answer a question."
+)
+@knowledge_options
+def explain(bundle: Path, target: str, answers: dict[str, str], lang: str, packs: Sequence[Path], backend: str) -> None:
+    """Say why TARGET was found or why not: a cause, a rule (cause/rule), or a fact (f12) of BUNDLE."""
+    from engine.report.explanation import explain as explain_target
+
+    investigation = Investigation(packs, backend)
+    diagnosis = investigation.diagnose(bundle, answers)
+    lines = explain_target(target, diagnosis, investigation.pack, lang)
+    if lines is None:
+        raise click.UsageError(f"{target!r} is no cause, rule or fact of this incident; see `firstfault rules list`")
+    show(lines)
+
+
+@main.command()
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Zip to write (default: ID.zip).")
+@click.option("--force", is_flag=True, help="Overwrite the output file.")
+@click.option(
+    "--answer", "answers", multiple=True, callback=pairs, metavar="QUESTION=ANSWER", help="Answer a question."
+)
+@knowledge_options
+def package(
+    bundle: Path,
+    output: Path | None,
+    force: bool,
+    answers: dict[str, str],
+    lang: str,
+    packs: Sequence[Path],
+    backend: str,
+) -> None:
+    """Pack the report, the evidence it cites and a manifest with hashes into a zip for hand-over."""
+    from engine.archive.package import write_package
+    from facts_adapters.bundle import open_bundle
+
+    investigation = Investigation(packs, backend)
+    report = investigation.report(investigation.diagnose(bundle, answers), lang)
+    target = output or Path(f"{report['incident']['id']}.zip")
+    if target.exists():
+        if not force:
+            raise click.UsageError(f"{target} exists; --force overwrites it")
+        target.unlink()
+    documents = {
+        f"report.{end}": render(report, form) for form, end in (("json", "json"), ("markdown", "md"), ("html", "html"))
+    }
+    with open_bundle(bundle) as tree:
+        unread = write_package(report, documents, tree.raw, target)
+    for path in unread:
+        click.echo(f"{path}: cited but not readable, left out", err=True)
+    click.echo(str(target))
+
+
+@main.command()
+@knowledge_options
+def doctor(lang: str, packs: Sequence[Path], backend: str) -> int:
+    """Check what this installation can do: backend, dot, knowledge."""
+    import shutil
+
+    from engine.inference import Engine
+
+    del lang
+    pack = load_knowledge(packs)
+    inference = Engine((), pack.vocabulary, backend=backend).run(())  # type: ignore[arg-type]
+    click.echo(f"firstfault   {__version__}, Python {sys.version.split()[0]}")
+    click.echo(f"engine       {inference.backend} {inference.version} {inference.note}".rstrip())
+    click.echo(
+        f"knowledge    {pack.name} {pack.version} {pack.hash[:12]}: {len(pack.leaves)} causes, {len(pack.evidence)} evidence rules, {len(pack.propagation)} propagations"
+    )
+    dot = shutil.which("dot")
+    click.echo(f"dot          {dot or 'missing: no SVG (Debian: apt-get install graphviz)'}")
+    return 0
+
+
+@main.group()
+def rules() -> None:
+    """The knowledge: list, show, check and write rules."""
+
+
+@rules.command("list")
+@click.option("--branch", type=click.Choice(["job", "comm", "host", "nic", "switch"]), help="Only this branch.")
+@knowledge_options
+def rules_list(branch: str | None, lang: str, packs: Sequence[Path], backend: str) -> None:
+    """List causes with their evidence rules, and the propagations."""
+    from engine.report.listing import list_knowledge
+
+    del backend
+    show(list_knowledge(load_knowledge(packs), branch, lang))
+
+
+@rules.command("show")
+@click.argument("target")
+@knowledge_options
+def rules_show(target: str, lang: str, packs: Sequence[Path], backend: str) -> None:
+    """Show a cause, an evidence rule (cause/rule) or a propagation."""
+    from engine.report.listing import describe
+
+    del backend
+    lines = describe(target, load_knowledge(packs), lang)
+    if lines is None:
+        raise click.UsageError(f"{target!r} is no cause, rule or propagation; `firstfault rules list` shows all")
+    show(lines)
+
+
+@rules.command("lint")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
+@click.option("--pack", "packs", multiple=True, type=click.Path(path_type=Path, exists=True), help="Overlay pack.")
+@click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", help="Exit 1 from this level on.")
+def rules_lint(paths: Sequence[Path], packs: Sequence[Path], fail_on: str) -> int:
+    """Check rule files (default: all) and show every problem of every file."""
+    from engine.authored.problem import render_all
+    from engine.rules.lint import lint
+    from facts_adapters.catalogue import emitted_kinds
+
+    problems = lint(paths, packs, emitted_kinds())
+    click.echo(render_all(problems), nl=bool(problems))
+    failing = [problem for problem in problems if problem.level == "error" or fail_on == "warning"]
+    return EXIT_FINDINGS if failing else 0
+
+
+@rules.command("test")
+@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
+@click.option("--pack", "packs", multiple=True, type=click.Path(path_type=Path, exists=True), help="Overlay pack.")
+def rules_test(paths: Sequence[Path], packs: Sequence[Path]) -> int:
+    """Run the examples inside rule files (default: all); a failure shows only what is missing or unexpected."""
+    from engine.rules.examples import run_and_render
+
+    lines, failed = run_and_render(paths, packs)
+    show(lines)
+    return EXIT_FINDINGS if failed else 0
+
+
+@rules.command("new")
+@click.argument("cause")
+@click.option(
+    "--pack", "pack", type=click.Path(path_type=Path, file_okay=False), required=True, help="Pack to write into."
+)
+def rules_new(cause: str, pack: Path) -> None:
+    """Write the files of a new CAUSE (branch.name) with places to fill in."""
+    from engine.rules.scaffold import new
+
+    show([str(path) for path in new(cause, pack)])
+
+
+@rules.command("try")
+@click.argument("rule")
+@click.argument("bundle", type=click.Path(path_type=Path))
+@knowledge_options
+def rules_try(rule: str, bundle: Path, lang: str, packs: Sequence[Path], backend: str) -> None:
+    """Match one rule (cause/rule) against a bundle, condition by condition."""
+    from engine.report.explanation import explain as explain_target
+
+    investigation = Investigation(packs, backend)
+    if investigation.pack.rule(rule) is None:
+        raise click.UsageError(f"{rule!r} is no rule; `firstfault rules list` shows all")
+    show(explain_target(rule, investigation.diagnose(bundle), investigation.pack, lang) or [])
+
+
+@main.group()
+def adapters() -> None:
+    """The readers of evidence."""
+
+
+@adapters.command("list")
+def adapters_list() -> None:
+    """List whole-file adapters and signature sources with the fact kinds that they emit."""
+    from facts_adapters.catalogue import catalogue
+
+    show(catalogue())
+
+
+@adapters.command("explain")
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--bundle", type=click.Path(path_type=Path, exists=True), help="Bundle that holds the file.")
+def adapters_explain(file: Path, bundle: Path | None) -> None:
+    """Say which adapters were tried on FILE and why each said yes or no."""
+    from facts_adapters.discovery import explain as explain_file
+
+    show(explain_file(file, bundle))
+
+
+@main.group()
+def facts() -> None:
+    """The vocabulary and the facts of a bundle."""
+
+
+@facts.command("list")
+@click.option("--search", default="", help="Only kinds whose name or meaning contains this.")
+@knowledge_options
+def facts_list(search: str, lang: str, packs: Sequence[Path], backend: str) -> None:
+    """List the fact kinds of the vocabulary."""
+    from engine.report.listing import list_vocabulary
+
+    del backend
+    show(list_vocabulary(load_knowledge(packs).vocabulary, search, lang))
+
+
+@facts.command("dump")
+@click.argument("bundle", type=click.Path(path_type=Path))
+@knowledge_options
+def facts_dump(bundle: Path, lang: str, packs: Sequence[Path], backend: str) -> None:
+    """Print the facts of a bundle, one JSON object a line."""
+    investigation = Investigation(packs, backend)
+    report = investigation.report(investigation.diagnose(bundle), lang)
+    show([json.dumps(fact, ensure_ascii=False) for fact in report["facts"]])
+
+
+def show(lines: Iterable[str]) -> None:
+    """Lines to standard output."""
+    for line in lines:
+        click.echo(line)
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="firstfault")

@@ -58,6 +58,49 @@ def to_report(diagnosis: Diagnosis, vocabulary: Vocabulary, language: Language, 
     }
 
 
+def empty_report(incident: str, warning: str, language: Language, version: str) -> dict[str, Any]:
+    """The report of an incident that could not be read: it claims nothing and says why."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "language": language,
+        "incident": {
+            "id": incident,
+            "title": "",
+            "framework": None,
+            "world_size": None,
+            "nodes": [],
+            "window": None,
+        },
+        "verdict": {
+            "outcome": "insufficient_evidence",
+            "cause": None,
+            "branch": None,
+            "owner": None,
+            "phase": None,
+            "confidence": 0.0,
+            "summary": warning,
+        },
+        "first_fault": None,
+        **{
+            key: []
+            for key in (
+                "suspects",
+                "hypotheses",
+                "undetermined",
+                "consequences",
+                "missing_evidence",
+                "timeline",
+                "facts",
+                "coverage",
+                "assumptions",
+            )
+        },
+        "warnings": [warning],
+        "knowledge": {"pack": "", "version": "", "hash": ""},
+        "engine": {"backend": "", "version": version, "note": ""},
+    }
+
+
 class _Speaker:
     def __init__(self, language: Language) -> None:
         self.language = language

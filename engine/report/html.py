@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,10 +21,10 @@ SHOWN_FACTS = 400
 Report = Mapping[str, Any]
 
 
-def to_html(report: Report, with_svg: bool = True) -> str:
+def to_html(report: Report, warn: Callable[[str], None] | None = None) -> str:
     """The whole report; everything quoted is escaped, links stay inside the page or the bundle.
 
-    Without ``dot`` the reasoning picture is left out.
+    Without ``dot`` the reasoning picture is left out and ``warn`` is told why.
     """
     language = report["language"]
     templates = Environment(
@@ -38,7 +38,7 @@ def to_html(report: Report, with_svg: bool = True) -> str:
         report=report,
         lang="zh-CN" if language == "zh" else "en",
         lanes=draw(report["timeline"], first),
-        svg=_picture(report) if with_svg else None,
+        svg=_picture(report, warn),
         suspects=list(dict.fromkeys(suspect_name(item, language) for item in report["suspects"])),
         tree=_tree(report),
         evidence=_evidence(report),
@@ -50,11 +50,13 @@ def to_html(report: Report, with_svg: bool = True) -> str:
     )
 
 
-def _picture(report: Report) -> Markup | None:
+def _picture(report: Report, warn: Callable[[str], None] | None) -> Markup | None:
     """Graphviz escapes what it draws, so its SVG goes in as it is."""
     try:
         drawn = to_svg(report)
-    except DotMissingError:
+    except DotMissingError as error:
+        if warn is not None:
+            warn(str(error))
         return None
     return Markup(drawn.replace("<svg ", '<svg class="reasoning" ', 1))
 
