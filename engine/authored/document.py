@@ -6,6 +6,7 @@ nothing is a date, keys are text. Duplicate keys, tags, anchors and aliases are 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -209,8 +210,10 @@ def scalar(text: str) -> str | int | float | bool | None:
         return _WORDS[text]
     if text[0] in "+-.0123456789":
         number = _NUMBER.fullmatch(text)
-        if number:
-            return int(text) if number["int"] is not None else float(text)
+        if number and number["int"] is not None:
+            return int(text)
+        if number and math.isfinite(float(text)):
+            return float(text)
     return text
 
 

@@ -31,7 +31,7 @@ class _Resolution:
         return False
 
 
-class PythonLoader(_Resolution, Reader, Scanner, Parser, Composer):  # type: ignore[misc]
+class PythonLoader(_Resolution, Reader, Scanner, Parser, Composer):
     """Pure Python; about ten times slower."""
 
     def __init__(self, text: str) -> None:
@@ -44,9 +44,9 @@ class PythonLoader(_Resolution, Reader, Scanner, Parser, Composer):  # type: ign
 Loader: Any = PythonLoader
 
 if yaml.__with_libyaml__:
-    from yaml.cyaml import CParser
+    from yaml._yaml import CParser
 
-    class FastLoader(_Resolution, CParser):  # type: ignore[misc]
+    class FastLoader(_Resolution, CParser):
         """On libyaml."""
 
         def __init__(self, text: str) -> None:

@@ -58,8 +58,10 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class KindSpec:
-    """A fact kind. ``lag`` is (least, most) microseconds from onset to report; ``absence`` the coverage class that
-    makes "none was seen" a statement; ``fold_by`` the fields that tell episodes of this kind apart.
+    """A fact kind.
+
+    ``lag`` is (least, most) microseconds from onset to report; ``absence`` the coverage class that makes "none was
+    seen" a statement; ``fold_by`` the fields that tell episodes of this kind apart.
     """
 
     kind: str
@@ -168,7 +170,7 @@ def _kind(sheet: Sheet, kind: str, value: Any, path: KeyPath, branch: str) -> Ki
     nature = sheet.word(entry.get("nature"), (*path, "nature"), "nature", NATURES) if "nature" in entry else ""
     meaning = sheet.sentence(entry["meaning"], (*path, "meaning"), "meaning") if "meaning" in entry else ("", "")
     fields = _fields(sheet, entry.get("fields"), (*path, "fields"))
-    spec = KindSpec(
+    return KindSpec(
         kind=kind,
         branch=branch,
         nature=cast(Nature, nature or "state"),
@@ -181,7 +183,6 @@ def _kind(sheet: Sheet, kind: str, value: Any, path: KeyPath, branch: str) -> Ki
         collect=_collect(sheet, entry["collect"], (*path, "collect")) if "collect" in entry else None,
         compare=_compare(sheet, entry["compare"], (*path, "compare"), fields) if "compare" in entry else None,
     )
-    return spec
 
 
 def _fields(sheet: Sheet, value: Any, path: KeyPath) -> dict[str, FieldSpec]:

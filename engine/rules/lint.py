@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ def lint(
     packs: Sequence[Path] = (),
     *,
     emitted: Collection[str] | None = None,
-    today: datetime.date | None = None,
+    today: dt.date | None = None,
 ) -> list[Problem]:
     """All problems of the built-in pack and ``packs``, sorted; only those in ``paths`` where some are given.
 
@@ -38,7 +38,7 @@ def lint(
     if whole:
         problems += pack_problems(loaded, emitted)
     problems = suppressed(problems, _documents(loaded), today)
-    return sorted(set(problem for problem in problems if concerns(problem.path, paths)))
+    return sorted({problem for problem in problems if concerns(problem.path, paths)})
 
 
 def roots_for(paths: Sequence[Path], packs: Sequence[Path]) -> list[Path]:
@@ -65,7 +65,7 @@ def _documents(loaded: Loaded) -> list[Document]:
     documents = [document for document, _ in loaded.vocabulary_files]
     documents += [file.document for file in loaded.evidence.values()]
     for table in (loaded.leaves, loaded.propagation, loaded.questions):
-        documents += [document for _, document in table.values()]  # type: ignore[attr-defined]
+        documents += [document for _, document in table.values()]
     if loaded.tree is not None:
         documents.append(loaded.tree[1])
     return documents
@@ -157,9 +157,7 @@ def _always_matches(when: Sequence[Condition]) -> bool:
     return isinstance(condition, FactCondition) and not (condition.tests or condition.unexplained or condition.count)
 
 
-def suppressed(
-    problems: Iterable[Problem], documents: Sequence[Document], today: datetime.date | None
-) -> list[Problem]:
+def suppressed(problems: Iterable[Problem], documents: Sequence[Document], today: dt.date | None) -> list[Problem]:
     """``problems`` without those that their own file says to ignore, and with what is wrong with its saying so."""
     ignored: set[tuple[str, str]] = set()
     found: list[Problem] = []
@@ -171,7 +169,7 @@ def suppressed(
     return [p for p in problems if (p.path, p.code) not in ignored] + found
 
 
-def _ignored_codes(sheet: Sheet, value: Any, today: datetime.date | None) -> list[str]:
+def _ignored_codes(sheet: Sheet, value: Any, today: dt.date | None) -> list[str]:
     entry = sheet.mapping(value, ("lint",), "lint", ("ignore",))
     codes = []
     for index, given in enumerate(
@@ -201,9 +199,9 @@ def _ignored_codes(sheet: Sheet, value: Any, today: datetime.date | None) -> lis
     return codes
 
 
-def _past(sheet: Sheet, value: Any, path: tuple[str | int, ...], today: datetime.date | None) -> bool:
+def _past(sheet: Sheet, value: Any, path: tuple[str | int, ...], today: dt.date | None) -> bool:
     try:
-        end = datetime.date.fromisoformat(value)
+        end = dt.date.fromisoformat(value)
     except (TypeError, ValueError):
         sheet.fail("FF260", path, "until is a date such as 2027-01-31")
         return False

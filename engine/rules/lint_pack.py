@@ -1,120 +1,145 @@
-"""Checks of a pack as a whole."""
+"""Checks of a pack as a whole: gaps and contradictions between files that are right by themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
-from engine.authored.document import Document, KeyPath
-from engine.authored.problem import Problem, listed
+from engine.authored.document import Document
+from engine.authored.problem import Problem
+from engine.authored.sheet import Sheet
+from engine.facts.vocabulary import KindSpec
 from engine.rules.loading import EvidenceFile, Loaded
-from engine.rules.model import AbsentCondition, AnyCondition, Condition, EvidenceRule, FactCondition
+from engine.rules.model import AbsentCondition, AnyCondition, Condition, EvidenceRule, FactCondition, Leaf
 
 NETWORK_BRANCHES = ("nic", "switch")
-_NATURES_EMITTED_BY_THE_ENGINE = ("coverage", "derived")
+_MADE_BY_THE_ENGINE = ("coverage", "derived")
+_USED_BY_THE_ENGINE = ("coverage", "derived", "activity")
 
 
 def pack_problems(loaded: Loaded, emitted: Collection[str] | None) -> list[Problem]:
-    """Gaps and contradictions between files; meaningful only where every file by itself is right."""
-    problems: list[Problem] = []
-    problems += _causes_without_leaf(loaded)
-    problems += _leaves_without_support(loaded)
+    """All problems between files; ``emitted`` as of :func:`engine.rules.lint.lint`."""
+    check = _PackCheck(loaded)
+    check.tree()
+    for leaf, document in loaded.leaves.values():
+        check.leaf(leaf, document)
     for file in loaded.evidence.values():
-        problems += _network_from_timeouts(loaded, file)
-    problems += _unused(loaded)
-    if emitted is not None:
-        problems += _never_emitted(loaded, {*emitted, *loaded.signature_emits})
-    return problems
+        check.network(file)
+    check.kinds(emitted)
+    check.questions()
+    return check.problems
 
 
-def _at(
-    document: Document,
-    code: str,
-    path: KeyPath,
-    message: str,
-    *,
-    level: str = "error",
-    key: bool = False,
-    reason: str = "",
-    hint: str = "",
-    where: str = "",
-) -> Problem:
-    return document.problem(code, path, message, level=level, key=key, reason=reason, help=hint, where=where)
+class _PackCheck:
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        self.problems: list[Problem] = []
+        self.used = used_kinds(loaded)
+        self.asked = {question.asks_for for question, _ in loaded.questions.values()}
 
-
-def _causes_without_leaf(loaded: Loaded) -> list[Problem]:
-    if loaded.tree is None:
-        return []
-    tree, document = loaded.tree
-    return [
-        _at(
-            document,
-            "FF304",
-            ("branches", branch.id, "causes", index),
-            f"the cause {cause} has no leaf",
-            hint=f"Write tree/{branch.id}/{cause.partition('.')[2]}.yaml",
-        )
-        for branch in tree.branches
-        for index, cause in enumerate(branch.causes)
-        if cause not in loaded.leaves
-    ]
-
-
-def _leaves_without_support(loaded: Loaded) -> list[Problem]:
-    problems = []
-    for name, (leaf, document) in loaded.leaves.items():
-        file = loaded.evidence.get(name)
-        supports = [rule for rule in file.rules if rule.effect == "supports"] if file else []
-        if not supports:
-            problems.append(
-                _at(
-                    document,
-                    "FF303",
-                    ("id",),
-                    f"no evidence supports the cause {name}",
-                    hint=f"Write evidence/{name.replace('.', '/', 1)}.yaml",
-                )
-            )
-            continue
-        if all(rule.strength == "weak" for rule in supports):
-            assert file is not None
-            problems.append(
-                _at(
-                    file.document,
-                    "FF313",
-                    ("rules",),
-                    f"{name} has only weak support and can never be likely",
-                    level="warning",
-                    key=True,
-                )
-            )
-        used = _positive_kinds(rule for rule in supports)
-        for index, (kind, _) in enumerate(leaf.minimal_evidence):
-            if kind not in used:
-                problems.append(
-                    _at(
-                        document,
-                        "FF308",
-                        ("minimal_evidence",),
-                        f"no supporting rule of {name} uses its minimal evidence {kind}",
-                        level="warning",
-                        key=True,
-                        reason=f"member {index + 1}",
+    def tree(self) -> None:
+        """Causes that the tree promises and no leaf describes."""
+        if self.loaded.tree is None:
+            return
+        tree, document = self.loaded.tree
+        sheet = Sheet(document)
+        for branch in tree.branches:
+            for index, cause in enumerate(branch.causes):
+                if cause not in self.loaded.leaves:
+                    sheet.fail(
+                        "FF304",
+                        ("branches", branch.id, "causes", index),
+                        f"the cause {cause} has no leaf",
+                        hint=f"Write tree/{cause.replace('.', '/', 1)}.yaml",
                     )
+        self.problems += sheet.problems
+
+    def leaf(self, leaf: Leaf, document: Document) -> None:
+        """Causes that nothing can make likely, and minimal evidence that is not used or cannot be had."""
+        file = self.loaded.evidence.get(leaf.id)
+        supports = [rule for rule in file.rules if rule.effect == "supports"] if file else []
+        sheet = Sheet(document)
+        if file is None or not supports:
+            place = leaf.id.replace(".", "/", 1)
+            sheet.fail("FF303", ("id",), f"no rule supports the cause {leaf.id}", hint=f"Write evidence/{place}.yaml")
+        elif all(rule.strength == "weak" for rule in supports):
+            self._warn(file.document, "FF313", ("rules",), f"{leaf.id} has only weak support and can never be likely")
+        used = {kind for rule in supports for kind in positive_kinds(rule)}
+        for index, entry in enumerate(document.value.get("minimal_evidence", [])):
+            kinds = entry["fact"] if isinstance(entry["fact"], list) else [entry["fact"]]
+            path = ("minimal_evidence", index, "fact")
+            if supports and not used.intersection(kinds):
+                message = f"no supporting rule of {leaf.id} uses its minimal evidence {' or '.join(kinds)}"
+                sheet.fail("FF308", path, message, level="warning")
+            for kind in kinds:
+                if self.loaded.vocabulary[kind].collect is None and kind not in self.asked:
+                    sheet.fail(
+                        "FF310",
+                        path,
+                        f"nobody is told how to get {kind}",
+                        level="warning",
+                        hint="Give the kind `collect` in the vocabulary, or write a question that asks for it",
+                    )
+        self.problems += sheet.problems
+
+    def network(self, file: EvidenceFile) -> None:
+        """A network cause must rest on more than symptoms: a time-out does not say who is at fault."""
+        if file.cause.partition(".")[0] not in NETWORK_BRANCHES:
+            return
+        sheet = Sheet(file.document)
+        supports = [(i, rule) for i, rule in enumerate(file.rules) if rule.effect == "supports"]
+        alone = [(i, rule) for i, rule in supports if self._only_symptoms(rule)]
+        for index, rule in alone:
+            if rule.strength in ("decisive", "strong") or len(alone) == len(supports):
+                sheet.where = f"rule {rule.id.rpartition('/')[2]}"
+                sheet.fail(
+                    "FF309",
+                    ("rules", index, "strength"),
+                    f"{rule.strength} support of a network cause by nothing but symptoms",
+                    reason="time-outs, closed connections and flushed work look the same whatever failed first",
+                    hint="Ask for a fact of the network as well, or lower the strength beside better support",
                 )
-    return problems
+        self.problems += sheet.problems
+
+    def _only_symptoms(self, rule: EvidenceRule) -> bool:
+        """Whether some choice of the rule's alternatives asks for symptoms only."""
+        for when in (rule.when, *rule.variants):
+            kinds = [part.kind for part in simple(when) if isinstance(part, FactCondition)]
+            if kinds and all(self.loaded.vocabulary[kind].nature == "symptom" for kind in kinds):
+                return True
+        return False
+
+    def kinds(self, emitted: Collection[str] | None) -> None:
+        """Fact kinds that no rule uses, and, where the emitters are known, that nothing yields."""
+        answers = {answer.emits for question, _ in self.loaded.questions.values() for answer in question.answers}
+        yielded = None if emitted is None else {*emitted, *self.loaded.signature_emits, *answers}
+        for document, specs in self.loaded.vocabulary_files:
+            for spec in specs:
+                self._kind(document, spec, yielded)
+
+    def _kind(self, document: Document, spec: KindSpec, yielded: Collection[str | None] | None) -> None:
+        path = ("facts", spec.kind)
+        waiting = spec.kind in self.used
+        if not waiting and spec.nature not in _USED_BY_THE_ENGINE and spec.compare is None:
+            self._warn(document, "FF306", path, f"no rule uses the kind {spec.kind}")
+        if yielded is not None and spec.kind not in yielded and spec.nature not in _MADE_BY_THE_ENGINE:
+            reason = "rules wait for it in vain" if waiting else ""
+            self._warn(document, "FF305", path, f"nothing yields the kind {spec.kind}", reason)
+
+    def questions(self) -> None:
+        """Questions whose answer no rule looks at."""
+        for name, (question, document) in self.loaded.questions.items():
+            if question.asks_for not in self.used:
+                index = next(i for i, given in enumerate(document.value["questions"]) if given["id"] == name)
+                message = f"the answer changes nothing: no rule uses {question.asks_for}"
+                self._warn(document, "FF307", ("questions", index, "asks_for"), message)
+
+    def _warn(self, document: Document, code: str, path: tuple[str | int, ...], message: str, reason: str = "") -> None:
+        key = path[-1] != "asks_for"
+        self.problems.append(document.problem(code, path, message, key=key, level="warning", reason=reason))
 
 
-def _positive_kinds(rules: Iterable[EvidenceRule]) -> set[str]:
-    return {
-        condition.kind
-        for rule in rules
-        for when in (rule.when, *rule.variants)
-        for condition in simple(when)
-        if isinstance(condition, FactCondition)
-    }
-
-
-def simple(when: Iterable[Condition]) -> Iterable[FactCondition | AbsentCondition]:
+def simple(when: Iterable[Condition]) -> Iterator[FactCondition | AbsentCondition]:
     """The conditions of a conjunction, those inside ``any`` included."""
     for condition in when:
         if isinstance(condition, AnyCondition):
@@ -124,95 +149,32 @@ def simple(when: Iterable[Condition]) -> Iterable[FactCondition | AbsentConditio
             yield condition
 
 
-def _network_from_timeouts(loaded: Loaded, file: EvidenceFile) -> list[Problem]:
-    """A network cause must rest on more than symptoms: a time-out says nothing about who is at fault."""
-    if file.cause.partition(".")[0] not in NETWORK_BRANCHES:
-        return []
-    problems = []
-    for index, rule in enumerate(file.rules):
-        if rule.effect != "supports" or rule.strength not in ("decisive", "strong"):
-            continue
-        for when in (rule.when, *rule.variants):
-            if only_symptoms(loaded, when):
-                name = rule.id.rpartition("/")[2]
-                problems.append(
-                    _at(file.document, "FF309", ("rules", index, "strength"), f"{rule.strength} support of a network cause by nothing but symptoms", where=f"rule {name}", reason="time-outs, closed connections and flushed work look the same whatever failed first", hint="Ask for a fact of the network as well, or lower the strength"),
-                )  # fmt: skip
-                break
-    return problems
-
-
-def only_symptoms(loaded: Loaded, when: Sequence[Condition]) -> bool:
-    """Whether every fact that the conjunction asks for is a symptom."""
-    kinds = [c.kind for c in simple(when) if isinstance(c, FactCondition)]
-    return bool(kinds) and all(loaded.vocabulary[kind].nature == "symptom" for kind in kinds)
+def positive_kinds(rule: EvidenceRule) -> set[str]:
+    """Kinds of which a rule asks for a fact."""
+    return {
+        part.kind for when in (rule.when, *rule.variants) for part in simple(when) if isinstance(part, FactCondition)
+    }
 
 
 def used_kinds(loaded: Loaded) -> set[str]:
-    """Kinds that any rule or leaf names."""
+    """Kinds that any rule, leaf or profile names."""
     kinds = {kind for leaf, _ in loaded.leaves.values() for kind, _ in leaf.minimal_evidence}
+    conjunctions: list[Sequence[Condition]] = []
     for file in loaded.evidence.values():
-        for rule in file.rules:
-            kinds |= {c.kind for when in (rule.when, *rule.variants) for c in simple(when)}
+        conjunctions += [when for rule in file.rules for when in (rule.when, *rule.variants)]
     for propagation, _ in loaded.propagation.values():
-        kinds |= {c.kind for when in (propagation.when, *propagation.variants) for c in simple(when)}
-    return kinds
+        conjunctions += [propagation.when, *propagation.variants]
+    kinds |= {part.kind for when in conjunctions for part in simple(when)}
+    words = {word for profile, _ in loaded.profiles.values() for word in _words(profile.values)}
+    return kinds | (words & loaded.vocabulary.kinds.keys())
 
 
-def _unused(loaded: Loaded) -> list[Problem]:
-    used = used_kinds(loaded)
-    problems = []
-    for document, specs in loaded.vocabulary_files:
-        for spec in specs:
-            if spec.kind in used or spec.nature in ("coverage", "derived", "activity"):
-                continue
-            problems.append(
-                _at(
-                    document,
-                    "FF306",
-                    ("facts", spec.kind),
-                    f"no rule uses the kind {spec.kind}",
-                    level="warning",
-                    key=True,
-                )
-            )
-    for name, (question, document) in loaded.questions.items():
-        if question.asks_for not in used:
-            index = next(i for i, q in enumerate(document.value["questions"]) if q["id"] == name)
-            problems.append(
-                _at(
-                    document,
-                    "FF307",
-                    ("questions", index, "asks_for"),
-                    f"the answer changes nothing: no rule uses {question.asks_for}",
-                    level="warning",
-                    where=f"question {name}",
-                )
-            )
-    return problems
-
-
-def _never_emitted(loaded: Loaded, emitted: Collection[str]) -> list[Problem]:
-    from_answers = {answer.emits for question, _ in loaded.questions.values() for answer in question.answers}
-    used = used_kinds(loaded)
-    problems = []
-    for document, specs in loaded.vocabulary_files:
-        for spec in specs:
-            if spec.nature in _NATURES_EMITTED_BY_THE_ENGINE or spec.kind in emitted or spec.kind in from_answers:
-                continue
-            waiting = "rules wait for it in vain" if spec.kind in used else "nothing uses it either"
-            problems.append(
-                _at(
-                    document,
-                    "FF305",
-                    ("facts", spec.kind),
-                    f"nothing emits the kind {spec.kind}",
-                    level="warning",
-                    key=True,
-                    reason=waiting,
-                    hint=f"known emitters: signatures, adapters, answers ({listed(emitted, 0)} kinds)"
-                    if not emitted
-                    else "",
-                )
-            )
-    return problems
+def _words(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for member in value:
+            yield from _words(member)
+    elif hasattr(value, "values"):
+        for member in value.values():
+            yield from _words(member)

@@ -121,10 +121,19 @@ class _Loader:
                 self._parse(file)
         self.loaded.hash = digest.hexdigest()
         self._vocabulary()
-        for kind, document, pack in self.documents:
-            self._read(kind, document, pack)
-        for head_of in self.loaded.heads:
+        readers = {
+            "cause": self._cause,
+            "evidence": self._evidence,
+            "propagation": self._propagation,
+            "questions": self._questions,
+            "profile": self._profile,
+            "tree": self._tree,
+        }
+        for number, head_of in enumerate(self.loaded.heads):
             self._disable(head_of)
+            for kind, document, pack in self.documents:
+                if pack == number and kind in readers:
+                    self.loaded.problems += readers[kind](document, pack).problems
         return self.loaded
 
     def _files(self, root: Path, number: int) -> Iterator[_File]:
@@ -222,66 +231,79 @@ class _Loader:
         self.owner[(what, name)] = pack
         return True
 
-    def _read(self, kind: str, document: Document, pack: int) -> None:
-        loaded, vocabulary = self.loaded, self.loaded.vocabulary
-        if kind == "cause":
-            leaf, sheet = read_leaf(document, vocabulary)
-            if leaf is not None and leaf.id and self._claim(document, ("id",), "cause", leaf.id, pack):
-                loaded.leaves[leaf.id] = (leaf, document)
-        elif kind == "evidence":
-            rules, sheet = read_evidence(document, vocabulary)
-            cause = document.value.get("cause") if isinstance(document.value, dict) else None
-            if isinstance(cause, str) and self._claim(document, ("cause",), "evidence of", cause, pack):
-                loaded.evidence[cause] = EvidenceFile(cause, rules, document)
-        elif kind == "propagation":
-            rule, sheet = read_propagation(document, vocabulary)
-            if rule is not None and rule.id and self._claim(document, ("id",), "propagation", rule.id, pack):
-                loaded.propagation[rule.id] = (rule, document)
-        elif kind == "questions":
-            questions, sheet = read_questions(document, vocabulary)
-            for index, question in enumerate(questions):
-                if self._claim(document, ("questions", index, "id"), "question", question.id, pack):
-                    loaded.questions[question.id] = (question, document)
-        elif kind == "profile":
-            profile, sheet = read_profile(document)
-            if profile is not None and self._claim(document, ("id",), "profile", profile.id, pack):
-                loaded.profiles[profile.id] = (profile, document)
-        elif kind == "tree":
-            tree, sheet = read_tree(document)
-            if tree is not None and self._claim(document, (), "tree", "tree", pack):
-                loaded.tree = (tree, document)
-        else:
-            return
-        loaded.problems += sheet.problems
+    def _cause(self, document: Document, pack: int) -> Sheet:
+        leaf, sheet = read_leaf(document, self.loaded.vocabulary)
+        if leaf is not None and leaf.id and self._claim(document, ("id",), "cause", leaf.id, pack):
+            self.loaded.leaves[leaf.id] = (leaf, document)
+        return sheet
+
+    def _evidence(self, document: Document, pack: int) -> Sheet:
+        rules, sheet = read_evidence(document, self.loaded.vocabulary)
+        cause = document.value.get("cause")
+        if isinstance(cause, str) and self._claim(document, ("cause",), "evidence of", cause, pack):
+            self.loaded.evidence[cause] = EvidenceFile(cause, rules, document)
+        return sheet
+
+    def _propagation(self, document: Document, pack: int) -> Sheet:
+        rule, sheet = read_propagation(document, self.loaded.vocabulary)
+        if rule is not None and rule.id and self._claim(document, ("id",), "propagation", rule.id, pack):
+            self.loaded.propagation[rule.id] = (rule, document)
+        return sheet
+
+    def _questions(self, document: Document, pack: int) -> Sheet:
+        questions, sheet = read_questions(document, self.loaded.vocabulary)
+        for index, question in enumerate(questions):
+            if self._claim(document, ("questions", index, "id"), "question", question.id, pack):
+                self.loaded.questions[question.id] = (question, document)
+        return sheet
+
+    def _profile(self, document: Document, pack: int) -> Sheet:
+        profile, sheet = read_profile(document)
+        if profile is not None and self._claim(document, ("id",), "profile", profile.id, pack):
+            self.loaded.profiles[profile.id] = (profile, document)
+        return sheet
+
+    def _tree(self, document: Document, pack: int) -> Sheet:
+        tree, sheet = read_tree(document)
+        if tree is not None and self._claim(document, (), "tree", "tree", pack):
+            self.loaded.tree = (tree, document)
+        return sheet
 
     def _disable(self, head_of: PackHead) -> None:
+        """Take away what earlier packs brought and this one does not want."""
         for index, name in enumerate(head_of.disable):
-            cause, _, rule = name.partition("/")
-            if rule and cause in self.loaded.evidence:
-                file = self.loaded.evidence[cause]
-                kept = tuple(r for r in file.rules if r.id != name)
-                found = len(kept) < len(file.rules)
-                file.rules = kept
-            else:
-                tables: tuple[dict[str, Any], ...] = (
-                    self.loaded.leaves, self.loaded.evidence, self.loaded.propagation, self.loaded.questions,
-                )  # fmt: skip
-                found = any([table.pop(name, None) is not None for table in tables])
-            if not found and head_of.document is not None:
+            if head_of.document is not None and not self._remove(name):
                 known = [*self.loaded.leaves, *self.loaded.propagation, *self.loaded.questions]
-                known += [r.id for file in self.loaded.evidence.values() for r in file.rules]
+                known += [rule.id for file in self.loaded.evidence.values() for rule in file.rules]
                 self.loaded.problems.append(
                     head_of.document.problem(
-                        "FF312", ("disable", index), f'nothing has the id "{name}"', label=did_you_mean(name, known)
+                        "FF312",
+                        ("disable", index),
+                        f'nothing below this pack has the id "{name}"',
+                        label=did_you_mean(name, known),
                     )
                 )
+
+    def _remove(self, name: str) -> bool:
+        cause, _, rule = name.partition("/")
+        if rule and cause in self.loaded.evidence:
+            file = self.loaded.evidence[cause]
+            kept = tuple(r for r in file.rules if r.id != name)
+            found = len(kept) < len(file.rules)
+            file.rules = kept
+            return found
+        tables: tuple[dict[str, Any], ...] = (
+            self.loaded.leaves,
+            self.loaded.evidence,
+            self.loaded.propagation,
+            self.loaded.questions,
+        )
+        return sum(table.pop(name, None) is not None for table in tables) > 0
 
 
 def without_examples(text: str) -> str:
     """The text up to a last top-level key ``examples``, else all of it."""
-    last = None
-    for last in _EXAMPLES.finditer(text):
-        pass
-    if last is None or _OTHER_KEY.search(text, last.end()):
+    found = list(_EXAMPLES.finditer(text))
+    if not found or _OTHER_KEY.search(text, found[-1].end()):
         return text
-    return text[: last.start()]
+    return text[: found[-1].start()]

@@ -90,7 +90,7 @@ def cause_problems(loaded: Loaded) -> list[Problem]:
             label=did_you_mean(cause, loaded.leaves),
             reason="every cause has a leaf below tree/",
             help=f"Write tree/{cause.replace('.', '/', 1)}.yaml, or correct the id",
-        )  # fmt: skip
+        )
         for cause, file in loaded.evidence.items()
         if cause not in loaded.leaves
     ]

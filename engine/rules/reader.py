@@ -14,7 +14,7 @@ from engine.authored.document import Document, KeyPath
 from engine.authored.sheet import Sheet
 from engine.facts.vocabulary import BRANCHES, WHO, Vocabulary
 from engine.rules.model import Effect, EvidenceRule, Leaf, Place, PropagationRule, Strength, Text
-from engine.rules.reader_conditions import Conditions, Scope
+from engine.rules.reader_conditions import Conditions, Scope, impossible_order
 from engine.rules.reader_fields import Fields
 from engine.rules.reader_relations import read_relation
 from engine.rules.reader_texts import template, text, texts
@@ -187,6 +187,9 @@ def _evidence_rule(
     variants = conditions.read(entry["when"], (*path, "when"), scope) if "when" in entry else ()
     if "when" in entry and entry["when"] and not scope.kinds and variants:
         sheet.fail("FF226", (*path, "when"), "a rule needs at least one fact condition outside any", key=True)
+    circle = impossible_order(variants[0]) if variants else []
+    if circle:
+        sheet.fail("FF225", (*path, "when"), f"each of {', '.join(circle)} would have to precede the others", key=True)
     reason = Text("", "")
     if "reason" in entry:
         reason = template(sheet, conditions.fields, entry["reason"], (*path, "reason"), "reason", scope)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -31,6 +31,8 @@ MOST_VARIANTS = 256
 """Choices of kinds that one rule may stand for."""
 
 RELATION_KEYS = ("where", "same", "differ", "after", "before", "within")
+_RELATIONS: tuple[Literal["before"], Literal["after"]] = ("before", "after")
+_JOINS: tuple[tuple[str, Literal["==", "!="]], ...] = (("same", "=="), ("differ", "!="))
 FACT_KEYS = ("as", *RELATION_KEYS, "count", "unexplained")
 ABSENT_KEYS = ("anchor", *RELATION_KEYS)
 
@@ -44,10 +46,11 @@ class Scope:
 
     kinds: dict[str, tuple[str, ...]] = field(default_factory=dict)
     counted: set[str] = field(default_factory=set)
+    outer_counted: frozenset[str] = frozenset()
 
     def inner(self) -> Scope:
         """A scope that sees the same aliases and keeps its own to itself."""
-        return Scope(dict(self.kinds), set(self.counted))
+        return Scope(dict(self.kinds), set(self.counted), frozenset(self.counted))
 
     @property
     def first(self) -> str | None:
@@ -63,6 +66,11 @@ class Relations:
     joins: tuple[Join, ...] = ()
     order: tuple[Precedes, ...] = ()
     within: tuple[Within, ...] = ()
+
+    @property
+    def names(self) -> set[str]:
+        """The aliases that the condition refers to."""
+        return {entry.alias for entry in (*self.joins, *self.order, *self.within)}
 
 
 class Conditions:
@@ -124,6 +132,7 @@ class Conditions:
         unexplained = "unexplained" in value and self.sheet.flag(
             value["unexplained"], (*path, "unexplained"), "unexplained"
         )
+        self._counted(relations.names, path, scope, "count" if count is not None else "fact")
         scope.kinds[alias] = kinds
         if count is not None:
             scope.counted.add(alias)
@@ -153,11 +162,11 @@ class Conditions:
         self.sheet.mapping(value, path, "an absent condition", ("absent",), ABSENT_KEYS)
         kinds = self.fields.kinds(value.get("absent"), (*path, "absent"))
         for kind in kinds:
-            if self.vocabulary[kind].absence is None:
+            if self.vocabulary[kind].absence is None and self.vocabulary[kind].nature != "derived":
                 self.sheet.fail(
                     "FF224", (*path, "absent"), f"nothing can show that {kind} is absent",
                     reason="the vocabulary gives this kind no class of coverage (`absence`)",
-                    hint="Drop the condition, or give the kind an `absence` class where its log would show it for certain",
+                    hint="Drop the condition, or give the kind an `absence` class if its log would show it for certain",
                 )  # fmt: skip
         anchor = scope.first or ""
         if "anchor" in value:
@@ -168,6 +177,7 @@ class Conditions:
                 reason="its anchor says when the absence is asked for",
             )  # fmt: skip
         relations = self.relations(value, path, kinds, scope, "")
+        self._counted(relations.names | {anchor}, path, scope, "absent")
         conditions = [
             AbsentCondition(kind, anchor, relations.tests, relations.joins, relations.order, relations.within)
             for kind in kinds
@@ -205,7 +215,7 @@ class Conditions:
             named = [name for name in scope.kinds if not name.startswith("_")]
             self.sheet.fail(
                 "FF220", path, f'unknown alias "{value}"', label=did_you_mean(value, named),
-                reason=f"bound before this place: {listed(named) or 'none'}; aliases inside any are not visible outside",
+                reason=f"bound before: {listed(named) or 'none'}; aliases inside any are not visible outside",
             )  # fmt: skip
             return ""
         return value
@@ -215,15 +225,12 @@ class Conditions:
     ) -> Relations:
         """Field tests, joins, order and distance of one condition."""
         joins: list[Join] = []
-        for name, operator in (("same", "=="), ("differ", "!=")):
+        for name, operator in _JOINS:
             if name in value:
-                joins += self._joins(
-                    value[name], (*path, name), kinds, scope, itself, cast(Literal["==", "!="], operator)
-                )
+                joins += self._joins(value[name], (*path, name), kinds, scope, itself, operator)
         order: list[Precedes] = []
-        for relation in ("before", "after"):
-            for alias in self._aliases(value, path, relation, scope, itself):
-                order.append(Precedes(cast(Literal["before", "after"], relation), alias))
+        for relation in _RELATIONS:
+            order += [Precedes(relation, alias) for alias in self._aliases(value, path, relation, scope, itself)]
         both = {p.alias for p in order if p.relation == "before"} & {p.alias for p in order if p.relation == "after"}
         for alias in sorted(both):
             self.sheet.fail("FF225", (*path, "before"), f'nothing is both before and after "{alias}"', key=True)
@@ -233,6 +240,19 @@ class Conditions:
             tuple(order),
             self._within(value["within"], (*path, "within"), scope, itself) if "within" in value else (),
         )
+
+    def _counted(self, names: set[str], path: KeyPath, scope: Scope, head: Literal["fact", "count", "absent"]) -> None:
+        """Report references to counted aliases that have no meaning."""
+        named = names & scope.counted
+        if named & scope.outer_counted:
+            message = f"inside any nothing can refer to the counted {listed(named & scope.outer_counted)}"
+        elif named and head == "count":
+            message = f"a count cannot refer to the counted {listed(named)}"
+        elif len(named) > 1 and head == "absent":
+            message = f"an absence cannot refer to the counted {listed(named)} together"
+        else:
+            return
+        self.sheet.fail("FF228", path, message, reason="a counted alias stands for several facts")
 
     def _aliases(self, value: dict[str, Any], path: KeyPath, key: str, scope: Scope, itself: str) -> list[str]:
         if key not in value:
@@ -316,10 +336,32 @@ class Conditions:
             )  # fmt: skip
         at_least = self.sheet.integer(entry["at_least"], (*path, "at_least"), "at_least", least=2)
         distinct = self.sheet.strings(entry["distinct"], (*path, "distinct"), "distinct") if "distinct" in entry else ()
+        if len(distinct) > 2:
+            self.sheet.fail("FF203", (*path, "distinct"), "facts are counted as distinct in at most two fields")
         for name in distinct:
             if kinds:
                 self.fields.type_of(kinds, name, (*path, "distinct"))
         return Count(at_least or 2, distinct)
+
+
+def impossible_order(conjunction: Sequence[Condition]) -> list[str]:
+    """Aliases of plain conditions that would all have to precede each other, in a circle; empty where there are none."""
+    earlier: dict[str, set[str]] = {}
+    for condition in conjunction:
+        if isinstance(condition, FactCondition) and condition.count is None:
+            for order in condition.order:
+                first, second = (condition.alias, order.alias)[:: 1 if order.relation == "before" else -1]
+                earlier.setdefault(second, set()).add(first)
+    return sorted(alias for alias in earlier if alias in _reachable(earlier, alias))
+
+
+def _reachable(edges: Mapping[str, set[str]], start: str) -> set[str]:
+    reached, waiting = set[str](), [start]
+    while waiting:
+        new = edges.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    return reached
 
 
 def _flattened(conjunction: Sequence[Condition]) -> list[Condition]:

@@ -38,7 +38,11 @@ def _side(
         scope.kinds[name] = ()
         return []
     plain = {key: part for key, part in entry.items() if key in ("fact", "where", "same", "differ")}
-    return conditions.fact(plain, path, scope, alias=name)
+    found = conditions.fact(plain, path, scope, alias=name)
+    for kind in scope.kinds[name]:
+        if conditions.vocabulary[kind].nature in ("coverage", "derived"):
+            conditions.sheet.fail("FF229", (name, "fact"), f"{kind} is not something that happens")
+    return found
 
 
 def _timed(conditions: Conditions, root: Mapping[str, Any], effect: FactCondition) -> FactCondition:

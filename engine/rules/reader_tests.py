@@ -61,7 +61,7 @@ class Tests:
             always = "true of every fact that has the field" if operator == "in" else "never true"
             self.sheet.fail(
                 "FF250", path, f'the list holds every value of "{name}": the test is {always}',
-                level="warning" if operator == "in" else "error", hint=f"Write {name}: {{known: true}} if that is meant",
+                level="warning" if operator == "in" else "error", hint=f"Write {name}: {{known: true}} if you mean it",
             )  # fmt: skip
         return [Test(name, operator, constants)] if constants else []
 
@@ -106,7 +106,8 @@ class Tests:
         high = [(t.value, t.operator) for t in tests if t.operator in ("<", "<=")]
         for least, low_operator in low:
             for most, high_operator in high:
-                assert isinstance(least, (int, float)) and isinstance(most, (int, float))
+                assert isinstance(least, (int, float))
+                assert isinstance(most, (int, float))
                 if least > most or (least == most and (low_operator, high_operator) != (">=", "<=")):
                     self.sheet.fail(
                         "FF214", path, f'no value of "{name}" lies between {least:g} and {most:g}', key=True

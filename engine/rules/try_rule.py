@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -21,6 +22,16 @@ from engine.rules.model import (
     Test,
 )
 
+_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda value, options: value in options,
+    "not_in": lambda value, options: value not in options,
+}
 _MOST_BINDINGS = 20
 _MOST_CANDIDATES = 200
 _MOST_NEAR = 3
@@ -183,18 +194,7 @@ def _passes(test: Test, value: Any) -> bool:
         return (value is not None) is test.value
     if value is None:
         return False
-    wanted: Any = test.value
-    results = {
-        "==": lambda: value == wanted,
-        "!=": lambda: value != wanted,
-        "<": lambda: value < wanted,
-        "<=": lambda: value <= wanted,
-        ">": lambda: value > wanted,
-        ">=": lambda: value >= wanted,
-        "in": lambda: value in wanted,
-        "not_in": lambda: value not in wanted,
-    }
-    return bool(results[test.operator]())
+    return _COMPARE[test.operator](value, test.value)
 
 
 def _failed_join(join: Join, fact: Fact, other: Fact) -> str:
