@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from engine.authored.document import Document
-from engine.authored.problem import Problem, listed
+from engine.authored.problem import Problem, listed, render_all
 from engine.facts.model import SECOND, SUBJECT_FIELDS, Fact, Source, Span
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
-from engine.rules.lint import concerns, roots_for
+from engine.rules.lint import concerns, lint, roots_for
 from engine.rules.loading import EvidenceFile, Loaded, load
 from engine.rules.model import EvidenceRule, Example, FactCondition, PropagationRule, Rule
 from engine.rules.pack import EXPLAINED, compile_propagation
@@ -32,16 +33,16 @@ class ExampleRun:
 
 
 def run_examples(
-    paths: Sequence[Path] = (), packs: Sequence[Path] = (), *, infer: Infer, select: str = ""
+    paths: Sequence[Path] = (), packs: Sequence[Path] = (), *, infer: Infer | None = None, select: str = ""
 ) -> ExampleRun:
     """Run the examples of all rule files, or of those in ``paths``; ``select`` keeps those whose name or id holds it.
 
-    Files with problems that lint reports are left out.
+    ``infer`` is ``engine.inference.infer``, which it is where none is given. Files with errors are left out.
     """
     loaded = load(roots_for(paths, packs), examples=True)
     broken = {problem.path for problem in loaded.problems if problem.level == "error"}
     run = ExampleRun()
-    runner = _Runner(loaded, infer)
+    runner = _Runner(loaded, infer or _inference())
     for cause in sorted(loaded.evidence):
         file = loaded.evidence[cause]
         if file.document.path not in broken and concerns(file.document.path, paths):
@@ -52,6 +53,26 @@ def run_examples(
             runner.propagation(rule, document, run, select)
     run.problems.sort()
     return run
+
+
+def run_and_render(paths: Sequence[Path] = (), packs: Sequence[Path] = ()) -> tuple[list[str], bool]:
+    """Run examples for the terminal: the lines to show, and whether something failed.
+
+    A file with errors fails before its examples are run.
+    """
+    errors = [problem for problem in lint(paths, packs) if problem.level == "error"]
+    run = run_examples(paths, packs)
+    problems = sorted([*errors, *run.problems])
+    lines = render_all(problems).splitlines()
+    counted = f"{run.examples} examples in {run.files} files"
+    failed = len(run.problems)
+    return [*lines, f"{counted}: {f'{failed} failed' if failed else 'all as expected'}"], bool(problems)
+
+
+def _inference() -> Infer:
+    """The layer above this one; taken at run time so that rules can be read without it."""
+    found: Infer = importlib.import_module("engine.inference").infer
+    return found
 
 
 class _Runner:

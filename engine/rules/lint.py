@@ -22,8 +22,8 @@ from knowledge import BUILTIN
 def lint(
     paths: Sequence[Path] = (),
     packs: Sequence[Path] = (),
-    *,
     emitted: Collection[str] | None = None,
+    *,
     today: dt.date | None = None,
 ) -> list[Problem]:
     """All problems of the built-in pack and ``packs``, sorted; only those in ``paths`` where some are given.

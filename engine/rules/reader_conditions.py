@@ -70,7 +70,8 @@ class Relations:
     @property
     def names(self) -> set[str]:
         """The aliases that the condition refers to."""
-        return {entry.alias for entry in (*self.joins, *self.order, *self.within)}
+        relations: list[Join | Precedes | Within] = [*self.joins, *self.order, *self.within]
+        return {relation.alias for relation in relations}
 
 
 class Conditions:
@@ -345,7 +346,7 @@ class Conditions:
 
 
 def impossible_order(conjunction: Sequence[Condition]) -> list[str]:
-    """Aliases of plain conditions that would all have to precede each other, in a circle; empty where there are none."""
+    """Aliases of plain conditions that would have to precede each other in a circle; empty where there are none."""
     earlier: dict[str, set[str]] = {}
     for condition in conjunction:
         if isinstance(condition, FactCondition) and condition.count is None:

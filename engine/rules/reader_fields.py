@@ -35,6 +35,8 @@ class Fields:
         for name, at in names:
             if not isinstance(name, str):
                 self.sheet.wrong_type(name, at, "a fact kind", str)
+            elif "TODO" in name:
+                self.sheet.placeholder(name, at, "the fact kind")
             elif name not in self.vocabulary.kinds:
                 self.sheet.fail(
                     "FF210", at, f'unknown fact kind "{name}"', label=did_you_mean(name, self.vocabulary.kinds),
