@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from engine.facts.manifest import Manifest
+from engine.facts.model import Fact, Observation
+from tests.facts.building import facts, seen
+
+
+def env(host: str, name: str, value: str) -> Observation:
+    return seen("comm.env", f"logs/{host}.log", host=host, name=name, value=value)
+
+
+def differing(*items: Observation) -> list[Fact]:
+    return facts(*items).get("compare.differs", [])
+
+
+def test_the_one_that_differs_from_the_majority_is_named() -> None:
+    (odd,) = differing(*[env(f"n{i}", "NCCL_IB_GID_INDEX", "0" if i == 2 else "3") for i in range(4)])
+    assert odd.host == "n2"
+    assert (odd.fields["value"], odd.fields["majority"], odd.fields["clear"]) == ("0", "3", True)
+
+
+def test_equal_settings_say_nothing() -> None:
+    assert differing(*[env(f"n{i}", "NCCL_IB_GID_INDEX", "3") for i in range(4)]) == []
+
+
+def test_between_two_hosts_there_is_no_majority() -> None:
+    found = differing(env("n1", "NCCL_IB_GID_INDEX", "0"), env("n2", "NCCL_IB_GID_INDEX", "3"))
+    assert [fact.host for fact in found] == ["n1", "n2"]
+    assert not any(fact.fields["clear"] for fact in found)
+
+
+def test_a_setting_that_one_host_does_not_have_differs_too() -> None:
+    items = [env(f"n{i}", "NCCL_DEBUG", "INFO") for i in range(4)]
+    items += [env(f"n{i}", "NCCL_IB_TC", "106") for i in range(3)]
+    (odd,) = differing(*items)
+    assert (odd.host, odd.fields["value"]) == ("n3", "(not set)")
+
+
+def timeout(rank: int) -> Observation:
+    return seen("comm.collective_timeout", "log", rank + 1, rank=rank, host="n1", op="ALLREDUCE", seq=7, pg="0")
+
+
+def started(rank: int) -> Observation:
+    return seen("comm.init_started", "log", rank + 100, rank=rank, host="n1", nranks=8)
+
+
+def test_the_rank_whose_log_is_there_and_says_nothing_is_silent() -> None:
+    found = facts(*[timeout(rank) for rank in range(8) if rank != 5], *[started(rank) for rank in range(8)])
+    assert [fact.rank for fact in found["comm.rank_silent"]] == [5]
+
+
+def test_a_rank_without_any_output_is_not_called_silent() -> None:
+    found = facts(*[timeout(rank) for rank in range(7)], manifest=Manifest("x", world_size=16))
+    assert "comm.rank_silent" not in found
+
+
+def test_where_most_ranks_are_silent_nobody_is_named() -> None:
+    found = facts(timeout(0), *[started(rank) for rank in range(8)])
+    assert "comm.rank_silent" not in found
+
+
+def status(rank: int, enqueued: int) -> Observation:
+    return seen(
+        "comm.work_status", "log", rank + 1, rank=rank, host="n1", pg="0",
+        seq=9, last_enqueued=enqueued, last_completed=enqueued - 1,
+    )  # fmt: skip
+
+
+def test_the_rank_that_launched_fewer_collectives_is_behind() -> None:
+    found = facts(*[status(rank, 8 if rank == 3 else 10) for rank in range(8)])
+    (behind,) = found["comm.rank_behind"]
+    assert (behind.rank, behind.fields["how"]) == (3, "never_entered")
+
+
+def test_ranks_that_launched_the_same_name_nobody() -> None:
+    assert "comm.rank_behind" not in facts(*[status(rank, 10) for rank in range(8)])

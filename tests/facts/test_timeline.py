@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.facts.manifest import Manifest
+from engine.facts.model import Observation, Order, Span, before
+from tests.facts.building import SECOND, facts, local, micros, seen, timeline, utc
+
+WINDOW = Manifest("x", window=Span(micros("2026-03-01T08:00:00"), micros("2026-03-01T10:00:00")))
+
+
+def test_a_line_without_stamp_lies_between_its_neighbours() -> None:
+    found = facts(
+        seen("comm.peer_closed", "a", 5, after=utc("2026-03-01T10:00:00"), until=utc("2026-03-01T10:00:04"), host="n1")
+    )
+    fact = found["comm.peer_closed"][0]
+    assert fact.local == Span(micros("2026-03-01T10:00:00"), micros("2026-03-01T10:00:04"))
+
+
+def test_the_onset_lies_before_the_report_by_the_lag() -> None:
+    lag = (600 * SECOND, 601 * SECOND)
+    fact = facts(seen("comm.collective_timeout", when=utc("2026-03-01T10:10:00"), lag=lag, host="n1"))[
+        "comm.collective_timeout"
+    ][0]
+    assert fact.local == Span(micros("2026-03-01T09:59:59"), micros("2026-03-01T10:00:00"))
+    assert fact.sequence is None
+
+
+def test_order_inside_a_file_is_certain_without_any_clock() -> None:
+    found = facts(seen("job.exception", "a", 3, error="ValueError", rank=1), seen("comm.peer_closed", "a", 9, rank=2))
+    assert before(found["job.exception"][0], found["comm.peer_closed"][0]) is Order.YES
+    assert before(found["comm.peer_closed"][0], found["job.exception"][0]) is Order.NO
+
+
+def test_order_between_files_without_clocks_is_not_invented() -> None:
+    found = facts(seen("job.exception", "a", 3, error="ValueError"), seen("comm.peer_closed", "b", 9))
+    assert before(found["job.exception"][0], found["comm.peer_closed"][0]) is Order.CANNOT_TELL
+
+
+def test_lines_of_a_file_whose_stamps_run_backwards_are_not_ordered_by_line() -> None:
+    found = facts(
+        seen("comm.peer_closed", "a", 1, when=utc("2026-03-01T10:00:30"), host="n1"),
+        seen("job.exception", "a", 2, when=utc("2026-03-01T10:00:10"), host="n1", error="ValueError"),
+    )
+    assert before(found["job.exception"][0], found["comm.peer_closed"][0]) is Order.YES
+
+
+@pytest.mark.parametrize(
+    ("stamp", "scope"),
+    [
+        ("2026-03-01T07:00:00", "outside_window"),
+        ("2026-03-01T09:00:00", "incident"),
+        ("2026-03-01T11:00:00", "outside_window"),
+        ("2026-03-01T10:01:00", "incident"),
+    ],
+)
+def test_evidence_outside_the_window_is_kept_and_marked(stamp: str, scope: str) -> None:
+    clock = Manifest("x", window=WINDOW.window, clock_hosts={"n1": (0, SECOND)})
+    fact = facts(seen("nic.link_down", when=utc(stamp), host="n1", device="eth2"), manifest=clock)["nic.link_down"][0]
+    assert fact.scope == scope
+
+
+def test_a_state_is_not_judged_by_the_time_of_its_snapshot() -> None:
+    fact = facts(seen("host.shm_size", when=utc("2026-03-02T11:00:00"), host="n1", size_kb=65536), manifest=WINDOW)[
+        "host.shm_size"
+    ][0]
+    assert fact.scope == "incident"
+
+
+def test_another_runs_evidence_is_marked() -> None:
+    fact = facts(seen("job.exception", "prev/log", error="ValueError", run="prev"))["job.exception"][0]
+    assert fact.scope == "other_run"
+
+
+def test_unknown_kinds_are_dropped_with_a_warning() -> None:
+    result = timeline(seen("job.nonsense"))
+    assert result.facts == ()
+    assert result.warnings == ("no vocabulary entry for job.nonsense: its statements are left out",)
+
+
+def test_a_rank_that_is_named_elsewhere_gets_its_host() -> None:
+    found = facts(
+        seen("comm.init_started", "a", rank=3, host="n1", nranks=8), seen("job.exception", "b", rank=3, error="KeyError")
+    )
+    assert found["job.exception"][0].host == "n1"
+
+
+stamps = st.integers(min_value=0, max_value=10_000_000)
+kinds = st.sampled_from(["job.exception", "comm.peer_closed", "nic.link_down", "host.oom_kill"])
+
+
+@st.composite
+def observation_lists(draw: st.DrawFn) -> list[Observation]:
+    found = []
+    for line in range(1, draw(st.integers(2, 12)) + 1):
+        when = utc("2026-03-01T00:00:00")
+        shift = draw(stamps) * 1_000
+        reading = type(when)(when.earliest + shift, when.latest + shift, "utc")
+        host = draw(st.sampled_from(["n1", "n2", "n3"]))
+        found.append(seen(draw(kinds), f"logs/{host}.log", line, host=host, rank=draw(st.integers(0, 3)), when=reading))
+    return found
+
+
+@given(observation_lists(), st.randoms(use_true_random=False))
+def test_the_timeline_does_not_depend_on_the_order_of_reading(items: list[Observation], shuffler: random.Random) -> None:
+    shuffled = list(items)
+    shuffler.shuffle(shuffled)
+    assert timeline(*items) == timeline(*shuffled)
+
+
+@given(observation_lists(), st.integers(-10_000, 10_000))
+def test_a_constant_shift_of_all_clocks_changes_no_order(items: list[Observation], seconds: int) -> None:
+    shifted = [
+        seen(item.kind, item.source.path, item.source.line, host=item.host, rank=item.rank, when=_shift(item, seconds))
+        for item in items
+    ]
+    first, second = timeline(*items).facts, timeline(*shifted).facts
+    assert [fact.source for fact in first] == [fact.source for fact in second]
+    for i, fact in enumerate(first):
+        for j, other in enumerate(first):
+            assert before(fact, other) is before(second[i], second[j])
+
+
+def _shift(item: Observation, seconds: int) -> object:
+    assert item.when is not None
+    return type(item.when)(item.when.earliest + seconds * SECOND, item.when.latest + seconds * SECOND, "utc")
+
+
+@given(observation_lists())
+def test_before_is_antisymmetric(items: list[Observation]) -> None:
+    placed = timeline(*items).facts
+    for fact in placed:
+        for other in placed:
+            if before(fact, other) is Order.YES:
+                assert before(other, fact) is Order.NO
+
+
+def test_zoneless_job_logs_and_host_logs_do_not_share_a_clock() -> None:
+    found = facts(
+        seen("job.exception", "a", when=local("2026-03-01T10:00:00"), host="n1", error="KeyError"),
+        seen("host.oom_kill", "b", when=local("2026-03-01T10:00:05"), host="n1", process="python"),
+    )
+    assert before(found["job.exception"][0], found["host.oom_kill"][0]) is Order.CANNOT_TELL
