@@ -190,8 +190,8 @@ _ALL = (
     Code(
         "FF228",
         "bad-use-of-counted-alias",
-        "An alias with count stands for several facts; another count, any, or a second such alias in one absence cannot "
-        "refer to it.",
+        "An alias with count stands for several facts; another count, any, or a second such alias in one absence "
+        "cannot refer to it.",
         "Relate both conditions to a plain alias instead.",
     ),
     Code(
@@ -374,6 +374,42 @@ _ALL = (
         "A field of a kind is declared in a way that cannot work.",
         "See the message.",
     ),
+    # --- signatures and incident.yaml ---
+    Code(
+        "FF410",
+        "bad-literal",
+        "literals is a list of texts of which one must stand in the line; they spare most lines the pattern.",
+        "Take a piece of the line that never changes and is rare elsewhere.",
+    ),
+    Code("FF411", "bad-pattern", "The pattern is not a regular expression.", "See the message."),
+    Code(
+        "FF412",
+        "unsafe-pattern",
+        "The pattern uses what can take unbounded time on a hostile line (look-around, back-references, nested "
+        "repetition) or matches an empty text.",
+        "Write it without; several signatures may match one line.",
+    ),
+    Code(
+        "FF413",
+        "bad-translation",
+        "map translates a named group of the pattern: {from: group, values: {…}, default: …}.",
+        "Correct it.",
+    ),
+    Code("FF414", "bad-lag", "lag is {min_s, max_s}; lag_from is {group, unit}.", "Correct it."),
+    Code(
+        "FF415",
+        "sample-missing",
+        "A signature needs a sample line that it matches and a near miss that it must not match.",
+        "Add whole lines as they stand in a file.",
+    ),
+    Code(
+        "FF416",
+        "sample-fails",
+        "A sample yields other facts than it states, or a near miss yields one.",
+        "Correct the pattern or the sample.",
+    ),
+    Code("FF450", "bad-manifest", "incident.yaml holds something that cannot be used.", "See the message."),
+    Code("FF451", "manifest-too-long", "incident.yaml is too long to be one and is not read.", "Shorten it."),
 )
 
 CODES = {code.code: code for code in _ALL}
