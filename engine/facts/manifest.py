@@ -59,7 +59,7 @@ class Manifest:
     answers: Mapping[str, str] = field(default_factory=dict)
 
     def hint(self, path: str) -> SourceHint:
-        """All that ``sources`` says about ``path``: an exact path before a glob, an earlier entry before a later one."""
+        """All that ``sources`` says about ``path``: exact paths before globs, earlier entries before later ones."""
         merged: dict[str, str | int] = {}
         for exact in (True, False):
             for source in self.sources:

@@ -61,9 +61,7 @@ class Found:
     when: Reading | None
 
 
-def matches(
-    path: str, number: int, line: str, segment: Segment, signatures: Sequence[Signature]
-) -> Iterator[Found]:
+def matches(path: str, number: int, line: str, segment: Segment, signatures: Sequence[Signature]) -> Iterator[Found]:
     """The signatures that hit in a segment, each once per different outcome."""
     seen: set[tuple[object, ...]] = set()
     for signature in signatures:

@@ -22,8 +22,9 @@ RESERVED_GROUPS = ("when", "pid")
 """Groups that are no fields: a stamp that replaces the line's own, and a process whose rank other lines tell."""
 
 ENVELOPES = (
-    *("kernel", "syslog", "journal", "switch", "fabricmanager", "opensm", "c10", "torch_python", "glog", "nccl", "plog"),
-    *("python", "hf", "loguru", "megatron", "submitit", "slurm", "libfabric", "ucx", "k8s", "ray", "mpi", "plain"),
+    *("kernel", "syslog", "journal", "switch", "fabricmanager", "opensm", "c10", "torch_python", "glog", "nccl"),
+    *("plog", "python", "hf", "loguru", "megatron", "submitit", "slurm", "libfabric", "ucx"),
+    *("k8s", "ray", "mpi", "plain"),
 )
 """Kinds of envelope that ``only_in`` may name."""
 
@@ -367,8 +368,6 @@ class _Reader:
 
 
 def _types(vocabulary: Vocabulary, kind: str) -> dict[str, FieldSpec]:
-    types: dict[str, FieldSpec] = {
-        name: FieldSpec("int" if name == "rank" else "str") for name in SUBJECT_FIELDS
-    }
+    types: dict[str, FieldSpec] = {name: FieldSpec("int" if name == "rank" else "str") for name in SUBJECT_FIELDS}
     types.update(vocabulary[kind].fields)
     return types

@@ -151,7 +151,10 @@ def _european(match: re.Match[str]) -> Reading | None:
 
 
 def _glog(match: re.Match[str]) -> Reading | None:
-    """The letter, month and day of glog and its kin. Nine digits are PyTorch's, whose fraction is of another clock: the second alone counts."""
+    """The letter, month and day of glog and its kin.
+
+    Nine digits are PyTorch's, whose fraction is of another clock: the second alone counts.
+    """
     number = match["md"]
     month, day = int(number[:-2]), int(number[-2:])
     year = int(match["y"]) if match["y"] else (1972 if (month, day) == (2, 29) else 1970)

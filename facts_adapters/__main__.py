@@ -1,0 +1,68 @@
+"""``python -m facts_adapters dump BUNDLE``: the observations and samples of a bundle as JSON lines."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from engine.facts.model import CounterSample, Observation, Reading
+from facts_adapters.bundle import UnreadableBundle
+from facts_adapters.discovery import Forced
+from facts_adapters.reader import read_bundle
+
+
+def reading_json(reading: Reading | None) -> object:
+    """A reading as a short list: both ends in microseconds, what they count, and what is unknown."""
+    if reading is None:
+        return None
+    return [reading.earliest, reading.latest, reading.basis] + ([] if reading.year_known else ["no year"])
+
+
+def as_json(record: Observation | CounterSample) -> Mapping[str, object]:
+    """One record with the fields that it has."""
+    plain: dict[str, object] = {}
+    names = record.__dataclass_fields__
+    for name in names:
+        value = getattr(record, name)
+        if name == "source":
+            plain["source"] = f"{value.path}:{value.line}"
+            plain["text"] = value.text
+        elif isinstance(value, Reading):
+            plain[name] = reading_json(value)
+        elif value not in (None, "", {}):
+            plain[name] = value
+    return plain
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit code 0, or 2 where the bundle cannot be read."""
+    parser = argparse.ArgumentParser(prog="python -m facts_adapters")
+    parser.add_argument("action", choices=["dump", "files"])
+    parser.add_argument("bundle", type=Path)
+    parser.add_argument("--adapter", action="append", default=[], type=Forced.parse, metavar="NAME=GLOB")
+    options = parser.parse_args(arguments)
+    try:
+        result = read_bundle(options.bundle, forced=options.adapter)
+    except UnreadableBundle as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    out = sys.stdout.write
+    if options.action == "dump":
+        for record in result.readings:
+            out(json.dumps(as_json(record), ensure_ascii=False) + "\n")
+    else:
+        for report in result.files:
+            who = f"host={report.host.value if report.host else '-'} rank={report.rank.value if report.rank else '-'}"
+            out(f"{report.path}  {who} group={report.group or '-'} run={report.run or '-'} ")
+            out(f"adapters={','.join(report.adapters) or '-'} kinds={report.kinds} ")
+            out(f"found={report.observations}+{report.samples}\n")
+    for warning in result.warnings:
+        sys.stderr.write(f"{warning.path}:{warning.line}: {warning.reason}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,386 @@
+"""Reading a whole bundle: every file placed, given to its readers, and its failures told."""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+from engine.facts.manifest import Manifest
+from engine.facts.model import CounterSample, Observation, Reading, Source
+from engine.facts.vocabulary import Vocabulary, load_vocabulary
+from facts_adapters.adapter import Adapter, Head, Line
+from facts_adapters.archives import Member
+from facts_adapters.bundle import Bundle, BundleWarning
+from facts_adapters.coverage import coverage
+from facts_adapters.discovery import Choice, Forced, Placement, Registry, Site, choose, date_of, registry
+from facts_adapters.manifest import read_manifest
+from facts_adapters.places import Told
+from facts_adapters.streams import DAMAGE, Limits
+from facts_adapters.text import stamps
+from facts_adapters.text.lines import decode, is_text, logical_lines, wide_encoding
+from facts_adapters.text.reader import TextReader, TextResult
+from facts_adapters.text.scan import Data
+from facts_adapters.text.signatures import load_signatures
+from knowledge import BUILTIN
+
+HEAD_BYTES = 64 * 1024
+IN_MEMORY = 256 << 20
+"""Bytes of a file that are kept in memory; a longer one is copied to a temporary file and mapped."""
+
+MOST_OF_ADAPTER = 2_000_000
+"""Records that one adapter may yield for one file."""
+
+SLOWEST_ADAPTER_S = 300.0
+"""Seconds that one adapter may take for one file, looked at between records."""
+
+
+@dataclass(slots=True)
+class FileReport:
+    """What became of one file."""
+
+    path: str
+    size: int
+    text: bool = False
+    lines: int = 0
+    host: Told | None = None
+    rank: Told | None = None
+    group: str = ""
+    run: str | None = None
+    choices: list[Choice] = field(default_factory=list)
+    signatures: dict[str, int] = field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
+    first: Reading | None = None
+    last: Reading | None = None
+    observations: int = 0
+    samples: int = 0
+
+    @property
+    def adapters(self) -> list[str]:
+        """Names of the whole-file adapters that read it."""
+        return [choice.adapter for choice in self.choices if choice.taken]
+
+
+@dataclass(slots=True)
+class BundleReading:
+    """All that a bundle says, in the order of its files."""
+
+    manifest: Manifest
+    observations: list[Observation] = field(default_factory=list)
+    samples: list[CounterSample] = field(default_factory=list)
+    warnings: list[BundleWarning] = field(default_factory=list)
+    files: list[FileReport] = field(default_factory=list)
+
+    @property
+    def readings(self) -> Iterator[Observation | CounterSample]:
+        """Observations and samples for the timeline."""
+        yield from self.observations
+        yield from self.samples
+
+
+@cache
+def builtin_reader() -> TextReader:
+    """The reader with the built-in signatures and block readers."""
+    return text_reader(load_vocabulary())
+
+
+def text_reader(vocabulary: Vocabulary, folders: Sequence[Path] = (BUILTIN / "signatures",)) -> TextReader:
+    """A reader with the signatures of these folders; faulty ones are left out (``test`` reports them)."""
+    return TextReader(load_signatures(folders, vocabulary).signatures, registry().blocks)
+
+
+def read_bundle(
+    path: Path,
+    *,
+    limits: Limits | None = None,
+    forced: Sequence[Forced] = (),
+    reader: TextReader | None = None,
+    adapters: Registry | None = None,
+    only: Callable[[str], bool] | None = None,
+) -> BundleReading:
+    """Read a bundle.
+
+    Args:
+        path: folder, archive or file.
+        limits: what is read at most; see :class:`Limits`.
+        forced: adapters that take files whatever they think of them.
+        reader: text reader with other signatures than the built-in ones.
+        adapters: other adapters than the built-in ones.
+        only: reads just the files whose path it accepts (for ``explain``); all are placed.
+
+    Raises:
+        UnreadableBundle: nothing in it can be read.
+    """
+    with Bundle(path, limits) as bundle:
+        return _Run(bundle, forced, reader or builtin_reader(), adapters or registry(), only).read()
+
+
+class _Run:
+    def __init__(
+        self,
+        bundle: Bundle,
+        forced: Sequence[Forced],
+        reader: TextReader,
+        adapters: Registry,
+        only: Callable[[str], bool] | None,
+    ) -> None:
+        self.bundle = bundle
+        self.forced = forced
+        self.reader = reader
+        self.adapters = adapters
+        self.only = only
+        self.warnings: list[BundleWarning] = []
+        self.manifest = self._manifest()
+        self.site = Site.of(self.manifest, [member.path for member in bundle.members])
+        self.result = BundleReading(self.manifest)
+
+    def read(self) -> BundleReading:
+        heads = [self._look(member) for member in self.bundle.members]
+        for member, report in zip(self.bundle.members, heads, strict=True):
+            if self.only is None or self.only(member.path):
+                self._file(member, report)
+                self.result.files.append(report)
+        self.result.warnings = [*self.bundle.warnings, *self.warnings]
+        return self.result
+
+    def warn(self, path: str, line: int, reason: str) -> None:
+        """Record a warning; of many for one file the first hundred are kept."""
+        if sum(w.path == path for w in self.warnings[-100:]) < 100:
+            self.warnings.append(BundleWarning(path, line, reason))
+
+    def _manifest(self) -> Manifest:
+        member = self.bundle.manifest
+        raw = None
+        if member is not None:
+            try:
+                with self.bundle.open(member) as stream:
+                    raw = stream.read((4 << 20) + 1)
+            except DAMAGE as error:
+                self.warn(member.path, 0, f"the manifest cannot be read: {error}")
+        read = read_manifest(raw, self.bundle.name, member.path if member else "incident.yaml")
+        for problem in read.problems:
+            self.warn(problem.path, problem.line, f"{problem.message}{'. ' + problem.help if problem.help else ''}")
+        return read.manifest
+
+    def _look(self, member: Member) -> FileReport:
+        """First pass over a file: its head, who reads it, whether it is a date."""
+        report = FileReport(member.path, member.size)
+        try:
+            with self.bundle.open(member, quiet=True) as stream:
+                raw = stream.read(HEAD_BYTES)
+        except DAMAGE as error:
+            self.warn(member.path, 0, f"the file cannot be read: {error}")
+            report.size = 0
+            return report
+        report.text = is_text(raw)
+        text = decode_head(raw)
+        date = date_of(text) if report.text else None
+        if date is not None:
+            self.site.dates.setdefault(member.path.rpartition("/")[0], date)
+        report.choices = choose(_head(member.path, text), self.adapters.adapters, self._named(member.path))
+        return report
+
+    def _named(self, path: str) -> str | None:
+        for forced in self.forced:
+            if forced.matches(path):
+                return forced.adapter
+        return self.manifest.hint(path).adapter
+
+    def _file(self, member: Member, report: FileReport) -> None:
+        placement = self.site.place(member.path)
+        report.group = placement.group.value if placement.group else ""
+        report.run = placement.run.value if placement.run else None
+        found: list[Observation | CounterSample] = []
+        text = self._text(member, report) if report.text else None
+        self._learn(placement, text)
+        report.host, report.rank = placement.host, placement.rank
+        file = _File(self.bundle, member, report)
+        for name in report.adapters:
+            adapter = self.adapters.named(name)
+            if adapter is not None:
+                found.extend(self._adapter(adapter, file))
+        if text is not None:
+            found.extend(text.observations)
+            for name, count in text.folded.items():
+                self.warn(member.path, 0, f"{count} more equal lines of {name} were only counted")
+        found.extend(coverage(member.path, report, text, self._covered(report)))
+        for record in found:
+            self._keep(record, placement, report)
+
+    def _covered(self, report: FileReport) -> list[str]:
+        classes = (a.coverage for a in map(self.adapters.named, report.adapters) if a is not None)
+        return sorted({c for c in classes if c})
+
+    def _text(self, member: Member, report: FileReport) -> TextResult | None:
+        try:
+            with self.bundle.open(member) as stream, _Buffered(stream) as data:
+                text = self.reader.read(member.path, data, _Context(self), self.site.nodes)
+        except Exception as error:  # one file must not end the rest
+            self.warn(member.path, 0, f"the file could not be read as text: {type(error).__name__}: {error}")
+            return None
+        report.lines, report.first, report.last = text.lines, text.first, text.last
+        report.signatures, report.kinds = dict(text.hits), dict(text.kinds)
+        return text
+
+    def _learn(self, placement: Placement, text: TextResult | None) -> None:
+        """Host and rank of a file from its own lines where path and manifest do not tell."""
+        if text is None:
+            return
+        identity = text.identity
+        hosts = {self.site.canonical(host) for host in identity.hosts}
+        if placement.host is None and len(hosts) == 1:
+            host = next(iter(hosts))
+            if host:
+                placement.host = Told(host, "all lines of the file that name a host name this one")
+        if placement.rank is None and placement.local_rank is not None:
+            base = identity.base if identity.base is not None else self._single_node()
+            if base is not None:
+                rank = base + int(placement.local_rank.value)
+                placement.rank = Told(str(rank), f"{placement.local_rank.why}; rank {base} is local rank 0")
+            elif len(identity.ranks) == 1:
+                placement.rank = Told(str(next(iter(identity.ranks))), "all lines that name a rank name this one")
+
+    def _single_node(self) -> int | None:
+        world, local = self.manifest.world_size, self.manifest.gpus_per_node
+        return 0 if world is not None and world == local else None
+
+    def _adapter(self, adapter: Adapter, file: _File) -> list[Observation | CounterSample]:
+        """Run one adapter on one file; what it yields before it fails counts."""
+        found: list[Observation | CounterSample] = []
+        started = time.monotonic()
+        try:
+            for record in adapter.read(file, _Context(self)):
+                found.append(record)
+                if not record.adapter:
+                    _set_adapter(found, adapter.name)
+                if len(found) >= MOST_OF_ADAPTER or time.monotonic() - started > SLOWEST_ADAPTER_S:
+                    self.warn(file.path, 0, f"the adapter {adapter.name} was stopped after {len(found)} records")
+                    break
+        except Exception as error:  # one file must not end the rest
+            self.warn(file.path, 0, f"the adapter {adapter.name} failed: {type(error).__name__}: {error}")
+        return found
+
+    def _keep(self, record: Observation | CounterSample, placement: Placement, report: FileReport) -> None:
+        host = self._host_of(record, placement)
+        if isinstance(record, CounterSample):
+            group = record.group or report.group
+            when = record.when or self.site.snapshot_time(record.source.path)
+            self.result.samples.append(replace(record, host=host, group=group, when=when))
+            report.samples += 1
+            return
+        record.host = host
+        if record.rank is None and placement.rank is not None and record.kind != "coverage.source":
+            record.rank = int(placement.rank.value)
+        record.run = record.run or report.run
+        if record.when is None and record.after is None and record.until is None and report.group:
+            record.when = self.site.snapshot_time(record.source.path)
+        job = self.manifest.hint(record.source.path).job
+        record.job = record.job or job
+        self.result.observations.append(record)
+        report.observations += 1
+
+    def _host_of(self, record: Observation | CounterSample, placement: Placement) -> str | None:
+        own = self.site.canonical(record.host)
+        told = placement.host.value if placement.host else None
+        return (told or own) if placement.stated else (own or told)
+
+
+def _set_adapter(found: list[Observation | CounterSample], name: str) -> None:
+    last = found[-1]
+    if isinstance(last, Observation):
+        last.adapter = name
+    else:
+        found[-1] = replace(last, adapter=name)
+
+
+def decode_head(raw: bytes) -> str:
+    """The beginning of a file as text."""
+    wide = wide_encoding(raw)
+    return raw.decode(wide, "replace").lstrip("\ufeff") if wide else decode(raw).lstrip("\ufeff")
+
+
+def _head(path: str, text: str) -> Head:
+    return Head(path, text, tuple(text.splitlines()))
+
+
+class _Buffered:
+    """A stream as one buffer: in memory, or mapped from a temporary copy where it is long."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._file: BinaryIO | None = None
+
+    def __enter__(self) -> Data:
+        first = self._stream.read(IN_MEMORY + 1)
+        wide = wide_encoding(first[:4])
+        if wide:
+            return first[:IN_MEMORY].decode(wide, "replace").lstrip("\ufeff").encode()
+        if first.startswith(b"\xef\xbb\xbf"):
+            first = first[3:]
+        if len(first) <= IN_MEMORY:
+            return first
+        target = tempfile.TemporaryFile()
+        self._file = target
+        target.write(first)
+        while chunk := self._stream.read(4 << 20):
+            target.write(chunk)
+        target.flush()
+        return mmap.mmap(target.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    run: _Run
+
+    def warn(self, path: str, line: int, reason: str) -> None:
+        self.run.warn(path, line, reason)
+
+    def reading(self, text: str) -> Reading | None:
+        return stamps.reading(text)
+
+    def snapshot_time(self, path: str) -> Reading | None:
+        return self.run.site.snapshot_time(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    bundle: Bundle
+    member: Member
+    report: FileReport
+
+    @property
+    def path(self) -> str:
+        return self.member.path
+
+    @property
+    def host(self) -> str | None:
+        return self.report.host.value if self.report.host else None
+
+    @property
+    def rank(self) -> int | None:
+        return int(self.report.rank.value) if self.report.rank else None
+
+    @property
+    def group(self) -> str:
+        return self.report.group
+
+    def open(self) -> BinaryIO:
+        return self.bundle.open(self.member)
+
+    def lines(self) -> Iterator[Line]:
+        with self.open() as stream:
+            yield from logical_lines(iter(stream.readline, b""))
+
+
+def source_of(path: str) -> Source:
+    """The source of a statement about a whole file."""
+    return Source(path, 0)
