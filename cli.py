@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
     from engine.diagnosis.model import Diagnosis
     from engine.facts.manifest import Manifest
-    from engine.facts.model import Observation
+    from engine.facts.model import CounterSample, Observation
     from engine.facts.timeline import Timeline
     from engine.inference import Engine
     from engine.rules.pack import Pack
+    from facts_adapters.discovery import Forced
 
 FORMATS = ("text", "json", "jsonl", "markdown", "html", "dot", "svg")
 BACKENDS = ("durable", "reference", "both")
@@ -103,54 +104,57 @@ def knowledge_options(command: Command) -> Command:
 
 
 class Investigation:
-    """Knowledge and engine, loaded once; diagnoses one bundle after another."""
+    """Knowledge, readers and engine, loaded once; diagnoses one bundle after another."""
 
     def __init__(self, packs: Sequence[Path], backend: str) -> None:
+        from engine.diagnosis.diagnose import rules_of
         from engine.facts.counters import read_profile
         from engine.inference import Engine
-        from engine.rules.pack import compile_rules
+        from facts_adapters.reader import text_reader
 
         self.pack: Pack = load_knowledge(packs)
-        self.engine: Engine = Engine(compile_rules(self.pack), self.pack.vocabulary, backend=backend)  # type: ignore[arg-type]
+        self.engine: Engine = Engine(rules_of(self.pack), self.pack.vocabulary, backend=backend)  # type: ignore[arg-type]
         self.counters = read_profile(self.pack.profiles.get("counters", {}))
+        self.reader = text_reader(self.pack.vocabulary, [root / "signatures" for root in self.pack.roots])
 
     def timeline(
-        self, bundle: Path | None, answers: Mapping[str, str], forced: Mapping[str, str] | None = None
+        self, bundle: Path | None, answers: Mapping[str, str], forced: Sequence[Forced] = ()
     ) -> tuple[Timeline, Manifest, tuple[str, ...]]:
         """Read a bundle (or none) and place its facts; the warnings are those of reading."""
         from engine.facts.manifest import Manifest
         from engine.facts.timeline import build_timeline
-        from engine.questions.answers import UnknownAnswerError, observations_of
 
-        warnings: list[str] = []
-        readings: list[Any] = []
         manifest = Manifest(id="questionnaire")
+        readings: list[Observation | CounterSample] = []
+        warnings: list[str] = []
         if bundle is not None:
             from facts_adapters.bundle import UnreadableBundle
             from facts_adapters.reader import read_bundle
 
             try:
-                result = read_bundle(bundle, forced=forced or {})
+                result = read_bundle(bundle, forced=forced, reader=self.reader)
             except UnreadableBundle as error:
                 raise click.ClickException(str(error)) from error
-            manifest, warnings = result.manifest, [str(warning) for warning in result.warnings]
-            readings = [*result.observations, *result.samples]
-        given: list[Observation] = []
-        for source, pairs in (("incident.yaml", manifest.answers), ("--answer", answers)):
-            try:
-                given += observations_of(pairs, self.pack.questions, self.pack.vocabulary)
-            except UnknownAnswerError as error:
-                if source == "--answer":
-                    raise click.ClickException(str(error)) from error
-                warnings.append(f"{source}: {error}")
-        return (
-            build_timeline([*readings, *given], self.pack.vocabulary, manifest, self.counters),
-            manifest,
-            tuple(warnings),
-        )
+            manifest = result.manifest
+            warnings += map(str, result.warnings)
+            readings += result.readings
+        readings += self.answered(manifest.answers, warnings) + self.answered(answers, None)
+        return build_timeline(readings, self.pack.vocabulary, manifest, self.counters), manifest, tuple(warnings)
+
+    def answered(self, answers: Mapping[str, str], warnings: list[str] | None) -> list[Observation]:
+        """The facts that answers state; an unknown answer is a warning, or an error where ``warnings`` is ``None``."""
+        from engine.questions.answers import UnknownAnswerError, observations_of
+
+        try:
+            return observations_of(answers, self.pack.questions, self.pack.vocabulary)
+        except UnknownAnswerError as error:
+            if warnings is None:
+                raise click.ClickException(str(error)) from error
+            warnings.append(f"answers in incident.yaml: {error}")
+            return []
 
     def diagnose(
-        self, bundle: Path | None, answers: Mapping[str, str] | None = None, forced: Mapping[str, str] | None = None
+        self, bundle: Path | None, answers: Mapping[str, str] | None = None, forced: Sequence[Forced] = ()
     ) -> Diagnosis:
         """The diagnosis of one bundle."""
         from engine.diagnosis.diagnose import diagnose
@@ -162,7 +166,7 @@ class Investigation:
         """The report as plain data."""
         from engine.report.contract import to_report
 
-        return to_report(diagnosis, self.pack.vocabulary, language, __version__)  # type: ignore[arg-type]
+        return to_report(diagnosis, self.pack.vocabulary, language, __version__)
 
 
 def load_knowledge(packs: Sequence[Path]) -> Pack:
@@ -220,11 +224,14 @@ def diagnose(
         raise click.UsageError(f"--format {form} takes one bundle; use jsonl, text or markdown for several")
     if output is not None and output.exists() and not force:
         raise click.UsageError(f"{output} exists; --force overwrites it")
+    from facts_adapters.discovery import Forced
+
+    adapters_forced = [Forced(name, glob) for name, glob in forced.items()]
     investigation = Investigation(packs, backend)
     codes = [0]
     parts: list[str] = []
     for bundle in bundles:
-        report = investigation.report(investigation.diagnose(bundle, answers, forced), lang)
+        report = investigation.report(investigation.diagnose(bundle, answers, adapters_forced), lang)
         parts.append(render(report, form, colour=context.color if output is None else False))
         outcome = report["verdict"]["outcome"]
         if strict and (report["warnings"] or outcome == "insufficient_evidence"):
@@ -246,7 +253,7 @@ def render(report: Mapping[str, Any], form: str, colour: bool | None = None) -> 
         console = terminal(colour)
         with console.capture() as capture:
             print_report(report, console)
-        return capture.get()
+        return "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
     if form in ("json", "jsonl"):
         return json.dumps(report, ensure_ascii=False, indent=None if form == "jsonl" else 2) + "\n"
     if form == "markdown":
@@ -303,11 +310,10 @@ def batch(folder: Path, form: str, jobs: int | None, lang: str, packs: Sequence[
         raise click.ClickException(f"{folder}: no incidents (folders with incident.yaml, or archives) below it")
     load_knowledge(packs)
     work = functools.partial(report_of, packs=tuple(packs), backend=backend, language=lang)
-    done = 0
     processes = min(jobs or os.cpu_count() or 1, len(incidents))
-    for report in run_batch(incidents, work, functools.partial(broken_report, language=lang), processes):
+    reports = run_batch(incidents, work, functools.partial(broken_report, language=lang), processes)
+    for done, report in enumerate(reports, 1):
         click.echo(json.dumps(report, ensure_ascii=False) if form == "jsonl" else one_line(report))
-        done += 1
         if sys.stderr.isatty():
             click.echo(f"\r{done}/{len(incidents)}", err=True, nl=done == len(incidents))
 
@@ -411,7 +417,7 @@ def package(
 ) -> None:
     """Pack the report, the evidence it cites and a manifest with hashes into a zip for hand-over."""
     from engine.archive.package import write_package
-    from facts_adapters.bundle import open_bundle
+    from facts_adapters.bundle import Bundle
 
     investigation = Investigation(packs, backend)
     report = investigation.report(investigation.diagnose(bundle, answers), lang)
@@ -423,8 +429,13 @@ def package(
     documents = {
         f"report.{end}": render(report, form) for form, end in (("json", "json"), ("markdown", "md"), ("html", "html"))
     }
-    with open_bundle(bundle) as tree:
-        unread = write_package(report, documents, tree.raw, target)
+    with Bundle(bundle) as tree:
+        members = {member.path: member for member in tree.members}
+
+        def content(path: str) -> bytes | None:
+            return tree.open(members[path]).read() if path in members else None
+
+        unread = write_package(report, documents, content, target)
     for path in unread:
         click.echo(f"{path}: cited but not readable, left out", err=True)
     click.echo(str(target))
@@ -444,7 +455,8 @@ def doctor(lang: str, packs: Sequence[Path], backend: str) -> int:
     click.echo(f"firstfault   {__version__}, Python {sys.version.split()[0]}")
     click.echo(f"engine       {inference.backend} {inference.version} {inference.note}".rstrip())
     click.echo(
-        f"knowledge    {pack.name} {pack.version} {pack.hash[:12]}: {len(pack.leaves)} causes, {len(pack.evidence)} evidence rules, {len(pack.propagation)} propagations"
+        f"knowledge    {pack.name} {pack.version} {pack.hash[:12]}: {len(pack.leaves)} causes, "
+        f"{len(pack.evidence)} evidence rules, {len(pack.propagation)} propagations"
     )
     dot = shutil.which("dot")
     click.echo(f"dot          {dot or 'missing: no SVG (Debian: apt-get install graphviz)'}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from engine.diagnosis.causality import CausalGraph, build_graph, first_faults
 from engine.diagnosis.missing import missing_evidence
 from engine.diagnosis.model import Consequence, Diagnosis, Hypothesis, Suspect
-from engine.diagnosis.phase import phase_at
+from engine.diagnosis.phase import phase_at, phase_rules
 from engine.diagnosis.scoring import build_hypotheses
 from engine.diagnosis.verdict import reach_verdict
 from engine.diagnosis.wording import fill
@@ -15,14 +15,19 @@ from engine.facts.manifest import Manifest
 from engine.facts.model import Fact
 from engine.facts.timeline import Timeline
 from engine.inference import Engine, Inference
-from engine.rules.model import EvidenceRule, PropagationRule, Text
-from engine.rules.pack import Pack
+from engine.rules.model import EvidenceRule, PropagationRule, Rule, Text
+from engine.rules.pack import Pack, compile_rules
 
 SUSPECT_RANKS = 8
 """More ranks than this in one fact name nobody."""
 
 FALLBACK_OWNER = "platform"
 """Who collects the missing evidence where nothing points anywhere."""
+
+
+def rules_of(pack: Pack) -> tuple[Rule, ...]:
+    """The rules that the engine of :func:`diagnose` must evaluate."""
+    return (*compile_rules(pack), *phase_rules(pack.profiles.get("phases", {})))
 
 
 def diagnose(
@@ -34,7 +39,7 @@ def diagnose(
     hypotheses = build_hypotheses(inference.firings, pack.evidence, pack.leaves, graph, pack.vocabulary)
     top = next((item for item in hypotheses if item.status != "ruled_out" and item.support), None)
     first = _first_fault(top, graph, pack)
-    phase = phase_at(first, timeline.facts, pack.profiles.get("phases", {}), top.leaf.phase if top else None)
+    phase = phase_at(first, inference.firings, graph.facts, top.leaf.phase if top else None)
     verdict = reach_verdict(hypotheses, timeline.facts, phase, {"fallback": FALLBACK_OWNER})
     questions = {question.asks_for: question.id for question in pack.questions}
     missing = missing_evidence(hypotheses, pack.leaves, timeline.facts, pack.vocabulary, manifest, questions)

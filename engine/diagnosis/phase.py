@@ -2,59 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from engine.facts.model import Fact, Order, before
+from engine.inference import Firing
+from engine.rules.model import FactCondition, Operator, Rule, Test
 
-STATED_BY_CAUSE_FIRST = ("startup",)
+PREFIX = "phase/"
+_BOUNDS: Mapping[str, Operator] = {"min": ">=", "max": "<=", "above": ">", "below": "<", "known": "known"}
+
+
+def phase_rules(profile: Mapping[str, Any]) -> tuple[Rule, ...]:
+    """Rules that find the marks; evaluated with the others. ``profile`` is the plain phases profile.
+
+    An entry of ``phases`` has ``phase`` and ``when`` (``fact``, one kind or several, and ``where``). The id of its
+    rules is ``phase/<order>/<phase>``, ``order`` being its own or its position; a mark of higher order counts more.
+    """
+    return tuple(
+        Rule(f"{PREFIX}{int(entry.get('order', position)):03d}/{entry['phase']}", (condition,))
+        for position, entry in enumerate(profile.get("phases", ()))
+        for condition in _conditions(entry.get("when", {}))
+    )
+
+
+def _conditions(when: Mapping[str, Any]) -> Iterator[FactCondition]:
+    kinds = when.get("fact", [])
+    tests = tuple(test for name, wanted in (when.get("where") or {}).items() for test in _tests(name, wanted))
+    for kind in kinds if isinstance(kinds, list) else [kinds]:
+        yield FactCondition(str(kind), "mark", tests)
+
+
+def _tests(name: str, wanted: Any) -> Iterator[Test]:
+    if isinstance(wanted, list):
+        yield Test(name, "in", tuple(wanted))
+    elif not isinstance(wanted, Mapping):
+        yield Test(name, "==", wanted)
+    else:
+        for word, value in wanted.items():
+            if word == "not":
+                yield Test(name, "not_in", tuple(value)) if isinstance(value, list) else Test(name, "!=", value)
+            else:
+                yield Test(name, _BOUNDS[word], value)
 
 
 def phase_at(
-    moment: Fact | None, facts: Iterable[Fact], profile: Mapping[str, Any], of_cause: str | None
+    moment: Fact | None, firings: Iterable[Firing], facts: Mapping[str, Fact], of_cause: str | None
 ) -> str | None:
-    """The phase of the last mark that does not certainly follow ``moment``; else the phase that the cause implies.
-
-    ``profile`` holds ``phases``: entries with ``phase`` and ``when`` (``fact`` and ``where`` tests on its fields).
-    """
-    marks = [
-        (phase, weight, fact)
-        for fact in facts
-        if fact.scope == "incident"
-        for phase, weight in _phases_of(fact, profile.get("phases", ()))
-    ]
-    reached = [mark for mark in marks if moment is None or before(moment, mark[2]) is not Order.YES]
-    if not reached:
-        return of_cause
-    return max(reached, key=lambda mark: (mark[1], _latest(mark[2])))[0]
+    """The phase of the latest mark that does not certainly follow ``moment``; else the phase that the cause implies."""
+    marks = []
+    for firing in firings:
+        if firing.rule_id.startswith(PREFIX):
+            _, order, phase = firing.rule_id.split("/", 2)
+            fact = facts[firing.bindings[0][1]]
+            if moment is None or before(moment, fact) is not Order.YES:
+                marks.append((int(order), _latest(fact), phase))
+    return max(marks)[2] if marks else of_cause
 
 
 def _latest(fact: Fact) -> tuple[int, str, int]:
     known = fact.onset.earliest
     return (known if known is not None else -(2**62), fact.source.path, fact.source.line)
-
-
-def _phases_of(fact: Fact, entries: Sequence[Mapping[str, Any]]) -> Iterable[tuple[str, int]]:
-    for position, entry in enumerate(entries):
-        when = entry.get("when", {})
-        kinds = when.get("fact")
-        kinds = kinds if isinstance(kinds, list) else [kinds]
-        if fact.kind in kinds and all(_passes(fact, name, test) for name, test in (when.get("where") or {}).items()):
-            yield str(entry["phase"]), int(entry.get("order", position))
-
-
-def _passes(fact: Fact, name: str, test: Any) -> bool:
-    value = fact.get(name)
-    if isinstance(test, Mapping):
-        if "known" in test:
-            return (value is not None) is bool(test["known"])
-        if not isinstance(value, (int, float)):
-            return "not" in test and value != test["not"]
-        bounds = (
-            ("min", lambda limit: value >= limit),
-            ("max", lambda limit: value <= limit),
-            ("above", lambda limit: value > limit),
-            ("below", lambda limit: value < limit),
-        )
-        return all(check(test[word]) for word, check in bounds if word in test)
-    return value in test if isinstance(test, list) else bool(value == test)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
-from typing import Any, Literal
+from typing import Any
 
 from engine.diagnosis.model import Diagnosis, Evidence, Hypothesis, Missing
 from engine.facts.model import Fact, Source, Span
@@ -12,14 +12,13 @@ from engine.facts.vocabulary import Vocabulary
 from engine.rules.model import Text
 
 SCHEMA_VERSION = 1
-Language = Literal["en", "zh"]
 TIMELINE_NATURES = ("fault", "symptom", "activity")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-def to_report(diagnosis: Diagnosis, vocabulary: Vocabulary, language: Language, version: str) -> dict[str, Any]:
-    """The report of one incident in one language; equal diagnoses give equal reports, key for key."""
+def to_report(diagnosis: Diagnosis, vocabulary: Vocabulary, language: str, version: str) -> dict[str, Any]:
+    """The report of one incident in one language (``en`` or ``zh``); equal diagnoses give equal reports."""
     say = _Speaker(language)
     verdict = diagnosis.verdict
     facts = [_fact(fact, vocabulary, say) for fact in diagnosis.facts.values()]
@@ -58,7 +57,7 @@ def to_report(diagnosis: Diagnosis, vocabulary: Vocabulary, language: Language, 
     }
 
 
-def empty_report(incident: str, warning: str, language: Language, version: str) -> dict[str, Any]:
+def empty_report(incident: str, warning: str, language: str, version: str) -> dict[str, Any]:
     """The report of an incident that could not be read: it claims nothing and says why."""
     return {
         "schema_version": SCHEMA_VERSION,
@@ -102,7 +101,7 @@ def empty_report(incident: str, warning: str, language: Language, version: str) 
 
 
 class _Speaker:
-    def __init__(self, language: Language) -> None:
+    def __init__(self, language: str) -> None:
         self.language = language
 
     def __call__(self, text: Text) -> str:

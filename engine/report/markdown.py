@@ -45,7 +45,8 @@ def _verdict(report: Report, language: str) -> Iterable[str]:
         yield f"- **{word(language, 'phase')}**: {word(language, verdict['phase'])}"
     if fault:
         place = f"{code(fault['source']['path'] + ':' + str(fault['source']['line']))}"
-        yield f"- **{word(language, 'first_fault')}**: {when(fault['time'], language)} {escape(fault['host'] or '')} {place}"
+        moment = f"{when(fault['time'], language)} {escape(fault['host'] or '')}".strip()
+        yield f"- **{word(language, 'first_fault')}**: {moment} {place}"
         yield f"  {code(fault['text'])}"
     names = dict.fromkeys(suspect_name(item, language) for item in report["suspects"])
     if names:

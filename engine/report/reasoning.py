@@ -168,4 +168,5 @@ def _wrap(text: str) -> str:
 
 def _escape(label: str) -> str:
     """A label whose backslashes are text and whose line ends are drawn left-aligned."""
-    return graphviz.escape(label).replace("\n", "\\l") + "\\l" if "\n" in label else graphviz.escape(label)
+    escaped = str(graphviz.escape(label))
+    return escaped.replace("\n", "\\l") + "\\l" if "\n" in label else escaped

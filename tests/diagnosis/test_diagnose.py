@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from engine.diagnosis.diagnose import diagnose
+from engine.diagnosis.diagnose import diagnose, rules_of
 from engine.diagnosis.model import Diagnosis
 from engine.facts.manifest import Manifest
 from engine.facts.model import Observation
@@ -23,7 +23,7 @@ from engine.rules.model import (
     Test,
     Text,
 )
-from engine.rules.pack import Pack, compile_rules
+from engine.rules.pack import Pack
 from tests.facts.building import VOCABULARY, seen, timeline, utc
 
 HERE = Place("test.yaml", 1, 1)
@@ -32,33 +32,65 @@ HERE = Place("test.yaml", 1, 1)
 def leaf(cause: str, owner: str = "host", needs: Sequence[str] = ()) -> Leaf:
     text = Text(f"title of {cause}", f"{cause} 的标题")
     return Leaf(
-        cause, cause.partition(".")[0], owner, None, text, text, tuple((kind, text) for kind in needs), (text,), (text,),
-        text, (), -3.0, HERE,
-    )  # fmt: skip
+        cause,
+        cause.partition(".")[0],
+        owner,
+        None,
+        text,
+        text,
+        tuple((kind, text) for kind in needs),
+        (text,),
+        (text,),
+        text,
+        (),
+        -3.0,
+        HERE,
+    )
 
 
 def rule(
-    name: str, when: Sequence[Condition], strength: Strength = "strong", effect: Effect = "supports",
-    group: str | None = None, first: str | None = "a", verified: bool = True,
-) -> EvidenceRule:  # fmt: skip
+    name: str,
+    when: Sequence[Condition],
+    strength: Strength = "strong",
+    effect: Effect = "supports",
+    group: str | None = None,
+    first: str | None = "a",
+    verified: bool = True,
+) -> EvidenceRule:
     cause = name.partition("/")[0]
     reason = Text("because of {a.host} rank {a.rank}", "因为 {a.host}")
     return EvidenceRule(
-        name, cause, effect, strength, group or name, tuple(when), reason, first, (("a", "host"), ("a", "rank")), verified,
+        name,
+        cause,
+        effect,
+        strength,
+        group or name,
+        tuple(when),
+        reason,
+        first,
+        (("a", "host"), ("a", "rank")),
+        verified,
         HERE,
-    )  # fmt: skip
+    )
 
 
 def pack(leaves: Sequence[Leaf], evidence: Sequence[EvidenceRule], propagation: Sequence[PropagationRule] = ()) -> Pack:
     return Pack(
-        "test", "1", "0" * 64, VOCABULARY, {item.id: item for item in leaves}, {item.id: item for item in evidence},
-        {item.id: item for item in propagation}, (), {},
-    )  # fmt: skip
+        "test",
+        "1",
+        "0" * 64,
+        VOCABULARY,
+        {item.id: item for item in leaves},
+        {item.id: item for item in evidence},
+        {item.id: item for item in propagation},
+        (),
+        {},
+    )
 
 
 def run(knowledge: Pack, *items: Observation, manifest: Manifest | None = None) -> Diagnosis:
     manifest = manifest or Manifest("test")
-    with Engine(compile_rules(knowledge), knowledge.vocabulary, "reference") as engine:
+    with Engine(rules_of(knowledge), knowledge.vocabulary, "reference") as engine:
         return diagnose(timeline(*items, manifest=manifest), manifest, knowledge, engine)
 
 
@@ -70,14 +102,21 @@ EXIT_AFTER_KILL = PropagationRule(
     (
         FactCondition("host.oom_kill", "cause"),
         FactCondition(
-            "job.process_exit", "effect", joins=(Join("host", "==", "cause", "host"),), order=(Precedes("after", "cause"),)
+            "job.process_exit",
+            "effect",
+            joins=(Join("host", "==", "cause", "host"),),
+            order=(Precedes("after", "cause"),),
         ),
     ),
     Text("killed on {cause.host}", "在 {cause.host} 上被杀"),
     HERE,
 )
 KNOWLEDGE = pack(
-    [leaf("host.oom-kill", needs=["host.oom_kill"]), leaf("job.process-exit", "platform"), leaf("nic.transport-retry", "network")],
+    [
+        leaf("host.oom-kill", needs=["host.oom_kill"]),
+        leaf("job.process-exit", "platform"),
+        leaf("nic.transport-retry", "network"),
+    ],
     [
         rule("host.oom-kill/kernel", [KILL], "decisive"),
         rule("job.process-exit/exit", [EXIT], "moderate"),
@@ -143,8 +182,13 @@ def test_an_unverified_decisive_rule_never_confirms() -> None:
 def test_dependent_evidence_counts_once() -> None:
     rules = [
         rule("job.process-exit/one", [EXIT], "moderate", group="exit"),
-        rule("job.process-exit/two", [FactCondition("job.process_exit", "a", tests=(Test("signal", "==", 9),))], "strong", group="exit"),
-    ]  # fmt: skip
+        rule(
+            "job.process-exit/two",
+            [FactCondition("job.process_exit", "a", tests=(Test("signal", "==", 9),))],
+            "strong",
+            group="exit",
+        ),
+    ]
     found = run(pack([leaf("job.process-exit")], rules), exit_()).hypotheses[0]
     assert found.score == pytest.approx(-3.0 + 3.5)
     assert [(item.rule, item.counted) for item in found.support] == [
@@ -154,7 +198,9 @@ def test_dependent_evidence_counts_once() -> None:
 
 
 def test_many_ranks_do_not_count_many_times() -> None:
-    items = [seen("job.process_exit", "log", rank + 1, host="n1", rank=rank, exit_code=0, signal=9) for rank in range(8)]
+    items = [
+        seen("job.process_exit", "log", rank + 1, host="n1", rank=rank, exit_code=0, signal=9) for rank in range(8)
+    ]
     assert run(KNOWLEDGE, *items).hypotheses[0].score == pytest.approx(-1.0)
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from engine.facts.clocks import ClockBook, Offset, align_by_shared_events, zone_offset
@@ -80,7 +82,9 @@ def test_without_any_year_the_order_in_utc_stays_open_but_the_own_clock_is_kept(
 def test_kernel_stamps_count_from_boot_where_the_boot_is_known() -> None:
     found = facts(
         seen("host.boot", "proc/stat", when=utc("2026-03-01T00:00:00"), host="n1", text="btime"),
-        seen("host.oom_kill", "dmesg", when=Reading(3_600 * SECOND, 3_600 * SECOND, "boot"), host="n1", process="python"),
+        seen(
+            "host.oom_kill", "dmesg", when=Reading(3_600 * SECOND, 3_600 * SECOND, "boot"), host="n1", process="python"
+        ),
     )
     kill = found["host.oom_kill"][0]
     assert kill.onset.earliest is not None
@@ -90,7 +94,9 @@ def test_kernel_stamps_count_from_boot_where_the_boot_is_known() -> None:
 
 def test_kernel_stamps_without_a_boot_time_have_no_wall_time() -> None:
     found = facts(
-        seen("host.oom_kill", "dmesg", when=Reading(3_600 * SECOND, 3_600 * SECOND, "boot"), host="n1", process="python")
+        seen(
+            "host.oom_kill", "dmesg", when=Reading(3_600 * SECOND, 3_600 * SECOND, "boot"), host="n1", process="python"
+        )
     )
     assert found["host.oom_kill"][0].onset == Span()
 
@@ -114,7 +120,7 @@ def test_a_clock_that_chrony_calls_not_synchronised_stays_unknown() -> None:
 
 
 def test_hosts_are_aligned_by_an_event_that_all_of_them_print_at_once() -> None:
-    mark = {"phase": "startup", "what": "rendezvous_complete"}
+    mark: dict[str, Any] = {"phase": "startup", "what": "rendezvous_complete"}
     found = facts(
         seen("job.phase_mark", "a", when=utc("2026-03-01T10:00:00"), host="n1", **mark),
         seen("job.phase_mark", "b", when=utc("2026-03-01T10:01:30"), host="n2", **mark),

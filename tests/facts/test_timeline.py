@@ -84,7 +84,8 @@ def test_unknown_kinds_are_dropped_with_a_warning() -> None:
 
 def test_a_rank_that_is_named_elsewhere_gets_its_host() -> None:
     found = facts(
-        seen("comm.init_started", "a", rank=3, host="n1", nranks=8), seen("job.exception", "b", rank=3, error="KeyError")
+        seen("comm.init_started", "a", rank=3, host="n1", nranks=8),
+        seen("job.exception", "b", rank=3, error="KeyError"),
     )
     assert found["job.exception"][0].host == "n1"
 
@@ -106,7 +107,9 @@ def observation_lists(draw: st.DrawFn) -> list[Observation]:
 
 
 @given(observation_lists(), st.randoms(use_true_random=False))
-def test_the_timeline_does_not_depend_on_the_order_of_reading(items: list[Observation], shuffler: random.Random) -> None:
+def test_the_timeline_does_not_depend_on_the_order_of_reading(
+    items: list[Observation], shuffler: random.Random
+) -> None:
     shuffled = list(items)
     shuffler.shuffle(shuffled)
     assert timeline(*items) == timeline(*shuffled)

@@ -1,0 +1,29 @@
+"""Everything that can be read: whole-file adapters and signature sources, with the fact kinds that they emit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from engine.facts.vocabulary import load_vocabulary
+from facts_adapters.discovery import registry
+from facts_adapters.text.signatures import load_signatures
+from knowledge import BUILTIN
+
+
+def catalogue() -> Iterable[str]:
+    """One line for each adapter and each signature source."""
+    for adapter in registry().adapters:
+        yield f"{adapter.branch + '/' + adapter.name:<34} file        {', '.join(sorted(adapter.emits))}"
+    sources: dict[str, set[str]] = defaultdict(set)
+    for signature in load_signatures((BUILTIN / "signatures",), load_vocabulary()).signatures:
+        sources[f"{signature.emits.partition('.')[0]}/{signature.source}"].add(signature.emits)
+    for source in sorted(sources):
+        yield f"{source:<34} signatures  {', '.join(sorted(sources[source]))}"
+
+
+def emitted_kinds() -> frozenset[str]:
+    """All fact kinds that an adapter, a signature or the timeline itself can emit."""
+    kinds = {kind for adapter in registry().adapters for kind in adapter.emits}
+    kinds |= {item.emits for item in load_signatures((BUILTIN / "signatures",), load_vocabulary()).signatures}
+    return frozenset(kinds)
