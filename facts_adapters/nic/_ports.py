@@ -1,0 +1,108 @@
+"""What names of files, ports and states say: netdevs in file names, port numbers, states of RDMA ports, sizes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from engine.facts.model import Observation, Reading, Scalar, Source
+from facts_adapters.adapter import Context, EvidenceFile, Head, Line, Verdict
+
+Fields = Mapping[str, Scalar | None]
+"""Fields of an observation; those that are ``None`` are left out."""
+
+_FILE_NETDEV = re.compile(
+    r"(?:ethtool|mlnx_qos|mlnxqos|show_gids|ip|cat|qos|dcb|devlink)(?:[_.-]+-?[a-zA-Z]{1,6})*?[_.-]+"
+    r"(?P<netdev>(?:e(?:th|np?|ns|no)|ib|roce|bond|net|rdma|hsn|slot|rail|gpu|mlx)\w*?)(?:\.(?:txt|log|out))?$"
+)
+_STATE = re.compile(r"(?:PORT_)?(ACTIVE|DOWN|INIT|ARMED)", re.IGNORECASE)
+_PHYSICAL = {
+    "linkup": "linkup",
+    "polling": "polling",
+    "disabled": "disabled",
+    "portconfigurationtraining": "training",
+    "training": "training",
+    "linkerrorrecovery": "recovery",
+    "sleep": "sleep",
+    "phytest": "test",
+}
+_MANAGEMENT = re.compile(r"eno\d$|enx|mgmt|usb|idrac|docker|veth|cali|lxc|virbr|lo$|cni|flannel|br-|tunl|vxlan")
+
+
+def netdev_of_path(path: str) -> str | None:
+    """The netdev that the file name of a saved command names: ``ethtool_-S_eth2``, ``mlnx_qos_ens1f0np0.txt``."""
+    match = _FILE_NETDEV.search(path.rpartition("/")[2])
+    return match["netdev"] if match else None
+
+
+def role_of(netdev: str) -> str:
+    """``management`` for onboard, virtual and container interfaces, ``data`` for the others."""
+    return "management" if _MANAGEMENT.match(netdev) else "data"
+
+
+def port_state(text: str) -> str:
+    """``active``, ``down``, ``init``, ``armed`` or ``unknown`` of any tool's word for the logical state."""
+    match = _STATE.search(text)
+    if not match:
+        return "unknown"
+    return match[1].lower()
+
+
+def physical_state(text: str) -> str:
+    """The physical state of a port in the vocabulary's words."""
+    word = re.sub(r"[^a-z]", "", text.lower().replace("phys_state", ""))
+    for name, value in _PHYSICAL.items():
+        if name in word:
+            return value
+    return "unknown"
+
+
+def number(text: str) -> int | None:
+    """The first whole number of a text, thousands separators and units left out; ``None`` where there is none."""
+    match = re.search(r"\d[\d,]*", text)
+    return int(match[0].replace(",", "")) if match else None
+
+
+def source(file: EvidenceFile, line: Line) -> Source:
+    """Where a line stands, its text cut to what a report quotes."""
+    return Source(file.path, line.number, line.text.strip()[:500])
+
+
+def observe(
+    kind: str,
+    where: Source,
+    fields: Fields,
+    *,
+    host: str | None = None,
+    device: str | None = None,
+    port: str | None = None,
+    when: Reading | None = None,
+) -> Observation:
+    """An observation whose unknown fields are left out."""
+    known = {name: value for name, value in fields.items() if value is not None}
+    return Observation(kind, where, known, host=host, device=device, port=port, when=when)
+
+
+def snapshot(file: EvidenceFile, context: Context) -> Reading | None:
+    """The time of the snapshot folder that the file lies in."""
+    return context.snapshot_time(file.path)
+
+
+def found(head: Head, pattern: re.Pattern[str], why: str, score: float = 0.9) -> Verdict:
+    """A verdict of ``score`` where the pattern occurs in the file's head."""
+    return Verdict(score, why) if pattern.search(head.text) else Verdict(0.0, "")
+
+
+def blocks(lines: Iterable[Line], begins: re.Pattern[str]) -> Iterable[tuple[re.Match[str], list[Line]]]:
+    """The runs of lines that each begin with a match of ``begins``, with that match."""
+    current: tuple[re.Match[str], list[Line]] | None = None
+    for line in lines:
+        match = begins.search(line.text)
+        if match:
+            if current:
+                yield current
+            current = (match, [line])
+        elif current:
+            current[1].append(line)
+    if current:
+        yield current

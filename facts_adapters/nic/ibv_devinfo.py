@@ -1,0 +1,98 @@
+"""``ibv_devinfo``: port state, active MTU, width and firmware of RDMA devices (rdma-core ``devinfo.c``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from engine.facts.model import Observation
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.nic import _ports
+
+_DEVICE = re.compile(r"^hca_id:\s*(?P<device>\S+)")
+_PORT = re.compile(r"^\s+port:\s*(?P<port>\d+)\s*$")
+_PAIR = re.compile(r"^\s*(?P<name>[a-z_]+):\s+(?P<value>.+?)\s*$")
+Pairs = dict[str, tuple[Line, str]]
+
+
+def _sniff(head: Head) -> Verdict:
+    return _ports.found(head, re.compile(r"^hca_id:\s", re.MULTILINE), "ibv_devinfo", 1.0)
+
+
+def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
+    when = _ports.snapshot(file, context)
+    for begin, block in _ports.blocks(file.lines(), _DEVICE):
+        device = begin["device"]
+        common: Pairs = {}
+        pairs = common
+        ports: list[tuple[str, Pairs]] = []
+        for line in block[1:]:
+            head, pair = _PORT.match(line.text), _PAIR.match(line.text)
+            if head:
+                pairs = {}
+                ports.append((f"{device}:{head['port']}", pairs))
+            elif pair:
+                pairs.setdefault(pair["name"], (line, pair["value"]))
+        for observation in (*_device(file, device, common), *_all_ports(file, device, ports)):
+            observation.when = when
+            yield observation
+
+
+def _device(file: EvidenceFile, device: str, pairs: Pairs) -> Iterator[Observation]:
+    firmware, board, guid = pairs.get("fw_ver"), pairs.get("board_id"), pairs.get("node_guid")
+    if firmware:
+        fields: _ports.Fields = {"version": firmware[1], "board": board[1] if board else None}
+        yield _ports.observe("nic.firmware", _ports.source(file, firmware[0]), fields, host=file.host, device=device)
+    if guid and not guid[1].replace(":", "").strip("0"):
+        fields = {"what": "guid", "text": f"node_guid: {guid[1]}"}
+        yield _ports.observe("nic.address_missing", _ports.source(file, guid[0]), fields, host=file.host, device=device)
+
+
+def _all_ports(file: EvidenceFile, device: str, ports: list[tuple[str, Pairs]]) -> Iterator[Observation]:
+    for port, pairs in ports:
+        mtu, largest = pairs.get("active_mtu"), pairs.get("max_mtu")
+        if "state" in pairs:
+            line, state = pairs["state"]
+            layer = pairs.get("link_layer", (line, ""))[1]
+            infiniband = layer == "InfiniBand"
+            fields: _ports.Fields = {
+                "state": _ports.port_state(state),
+                "physical": _ports.physical_state(pairs["phys_state"][1]) if "phys_state" in pairs else None,
+                "layer": layer if layer in ("InfiniBand", "Ethernet") else None,
+                "sm_lid": _ports.number(pairs["sm_lid"][1]) if infiniband and "sm_lid" in pairs else None,
+                "lid": _ports.number(pairs["port_lid"][1]) if infiniband and "port_lid" in pairs else None,
+            }
+            yield _ports.observe(
+                "nic.port_state", _ports.source(file, line), fields, host=file.host, device=device, port=port
+            )
+        if mtu and _ports.number(mtu[1]) and "ACTIVE" in pairs.get("state", (mtu[0], "ACTIVE"))[1]:
+            fields = {"mtu": _ports.number(mtu[1]), "max_mtu": _ports.number(largest[1]) if largest else None}
+            yield _ports.observe(
+                "nic.active_mtu", _ports.source(file, mtu[0]), fields, host=file.host, device=device, port=port
+            )
+
+
+ADAPTER = Adapter(
+    name="ibv_devinfo",
+    branch="nic",
+    emits=("nic.port_state", "nic.active_mtu", "nic.firmware", "nic.address_missing"),
+    coverage=None,
+    sniff=_sniff,
+    read=_read,
+    samples=(
+        Sample(
+            "hca_id:\tmlx5_0\n\ttransport:\t\t\tInfiniBand (0)\n\tfw_ver:\t\t\t\t28.39.1002\n"
+            "\tnode_guid:\t\t\t1070:fd03:00a1:b2c4\n"
+            "\tboard_id:\t\t\tMT_0000000838\n\tphys_port_cnt:\t\t\t1\n"
+            "\t\tport:\t1\n\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n"
+            "\t\t\tmax_mtu:\t\t4096 (5)\n\t\t\tactive_mtu:\t\t1024 (3)\n"
+            "\t\t\tsm_lid:\t\t\t0\n\t\t\tlink_layer:\t\tEthernet\n",
+            (
+                ("nic.firmware", {"version": "28.39.1002", "board": "MT_0000000838"}),
+                ("nic.port_state", {"state": "active", "layer": "Ethernet", "port": "mlx5_0:1"}),
+                ("nic.active_mtu", {"mtu": 1024, "max_mtu": 4096}),
+            ),
+        ),
+        Sample("No IB devices found\n", ()),
+    ),
+)

@@ -1,0 +1,134 @@
+"""``mlnx_qos``, ``dcb pfc show`` and the ECN files of an interface: PFC, trust and DSCP mapping at the host.
+
+Of the 64 code points only those that carry RDMA in practice (class selectors, AF, EF) and those that deviate from
+``dscp / 8`` become facts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from engine.facts.model import Observation, Source
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.nic import _ports
+
+_TRUST = re.compile(r"Priority trust state:\s*(?P<trust>dscp|pcp)")
+_MAP = re.compile(r"prio:(?P<priority>[0-7]) dscp:(?P<codes>[\d,.]+)")
+_PFC = re.compile(r"enabled((?:\s+[01]){8})\s*$")
+_DCB = re.compile(r"prio-pfc((?:\s+[0-7]:(?:on|off))+)")
+_NAMED = re.compile(r"mlnx_qos\s.*?-i\s+(?P<netdev>[\w.@-]+)|dcb\s+pfc\s+show\s+dev\s+(?P<dcb>[\w.@-]+)")
+_ECN = re.compile(
+    r"/sys/class/net/(?P<netdev>[\w.@-]+)/ecn/roce_(?P<side>np|rp)/enable/(?P<priority>[0-7])[:= ]\s*(?P<on>[01])\s*$"
+)
+_COMMON = {0, *range(8, 57, 8), 10, 12, 14, 18, 20, 22, 25, 26, 27, 28, 30, 34, 36, 38, 46}
+
+
+@dataclass
+class _Settings:
+    """What one run of the tool says of one interface."""
+
+    netdev: str | None
+    trust: tuple[Line, str] | None = None
+    enabled: tuple[Line, list[int]] | None = None
+    codes: dict[int, tuple[Line, int]] = field(default_factory=dict)
+
+
+def _sniff(head: Head) -> Verdict:
+    for pattern, why in ((_TRUST, "mlnx_qos"), (_DCB, "dcb pfc"), (_ECN, "ECN of an interface")):
+        if re.search(pattern.pattern, head.text, re.MULTILINE):
+            return Verdict(0.95, why)
+    return _ports.found(head, re.compile(r"^PFC configuration:", re.MULTILINE), "mlnx_qos")
+
+
+def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
+    del context
+    settings = _Settings(_ports.netdev_of_path(file.path))
+    for line in file.lines():
+        named, ecn = _NAMED.search(line.text), _ECN.search(line.text)
+        trust, pfc, dcb = _TRUST.search(line.text), _PFC.search(line.text), _DCB.search(line.text)
+        if named or (trust and settings.trust):
+            yield from _facts(file, settings)
+            settings = _Settings((named["netdev"] or named["dcb"]) if named else None)
+        if trust:
+            settings.trust = (line, trust["trust"])
+        for entry in _MAP.finditer(line.text):
+            for code in _codes(entry["codes"]):
+                settings.codes[code] = (line, int(entry["priority"]))
+        if pfc and settings.enabled is None:
+            settings.enabled = (line, [i for i, flag in enumerate(pfc[1].split()) if flag == "1"])
+        elif dcb:
+            settings.enabled = (line, [int(item[0]) for item in dcb[1].split() if item.endswith(":on")])
+        if ecn:
+            yield _ecn(file, line, ecn)
+    yield from _facts(file, settings)
+
+
+def _codes(text: str) -> list[int]:
+    return [int(part) for part in text.split(",") if part.isdigit() and int(part) < 64]
+
+
+def _ecn(file: EvidenceFile, line: Line, match: re.Match[str]) -> Observation:
+    fields: _ports.Fields = {
+        "priority": int(match["priority"]),
+        "enabled": match["on"] == "1",
+        "side": match["side"],
+        "netdev": match["netdev"],
+    }
+    return _ports.observe("nic.ecn_config", _ports.source(file, line), fields, host=file.host, device=match["netdev"])
+
+
+def _facts(file: EvidenceFile, settings: _Settings) -> Iterator[Observation]:
+    netdev = settings.netdev
+
+    def fact(kind: str, where: Source, fields: _ports.Fields) -> Observation:
+        return _ports.observe(kind, where, {**fields, "netdev": netdev}, host=file.host, device=netdev)
+
+    if settings.trust:
+        line, trust = settings.trust
+        yield fact("nic.qos_trust", _ports.source(file, line), {"trust": trust})
+    if not settings.enabled:
+        return
+    line, enabled = settings.enabled
+    text = ",".join(map(str, enabled)) or "none"
+    single = enabled[0] if len(enabled) == 1 else None
+    yield fact("nic.pfc_config", _ports.source(file, line), {"enabled": text, "priority": single})
+    if settings.trust and settings.trust[1] != "dscp":
+        return
+    for code, (place, priority) in sorted(settings.codes.items()):
+        if code in _COMMON or priority != code // 8:
+            fields: _ports.Fields = {"dscp": code, "priority": priority, "protected": priority in enabled}
+            yield fact("nic.dscp_priority", _ports.source(file, place), fields)
+
+
+ADAPTER = Adapter(
+    name="mlnx_qos",
+    branch="nic",
+    emits=("nic.pfc_config", "nic.qos_trust", "nic.dscp_priority", "nic.ecn_config"),
+    coverage=None,
+    sniff=_sniff,
+    read=_read,
+    samples=(
+        Sample(
+            "DCBX mode: OS controlled\nPriority trust state: dscp\ndscp2prio mapping:\n\tprio:3 dscp:26,\n"
+            "PFC configuration:\n\tpriority    0   1   2   3   4   5   6   7\n"
+            "\tenabled     0   0   0   1   0   0   0   0   \n",
+            (
+                ("nic.qos_trust", {"trust": "dscp", "netdev": "eth2"}),
+                ("nic.pfc_config", {"enabled": "3", "priority": 3, "netdev": "eth2"}),
+                ("nic.dscp_priority", {"dscp": 26, "priority": 3, "protected": True}),
+            ),
+            "n1/mlnx_qos_eth2.txt",
+        ),
+        Sample(
+            "$ dcb pfc show dev eth4\npfc-cap 8 macsec-bypass off delay 0\nprio-pfc 0:off 1:off 2:off 3:off 4:off\n",
+            (("nic.pfc_config", {"enabled": "none", "netdev": "eth4"}),),
+        ),
+        Sample(
+            "/sys/class/net/eth2/ecn/roce_np/enable/3:1\n",
+            (("nic.ecn_config", {"priority": 3, "enabled": True, "side": "np", "netdev": "eth2"}),),
+        ),
+        Sample("priority queue enabled 1\n", ()),
+    ),
+)

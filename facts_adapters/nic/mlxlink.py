@@ -1,0 +1,173 @@
+"""``mlxlink`` as text or JSON: state, errors and the PHY's own diagnosis of a link (mstflint ``mlxlink_commander``)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from engine.facts.model import CounterSample, Observation, Reading, Source
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.nic import _ports
+
+_PAIR = re.compile(r"^(?P<name>[A-Z][\w /\[\]().-]*?)\s*:\s*(?P<value>.*?)\s*$")
+_DEVICE = re.compile(r"mlxlink\s.*?-d\s+(?P<command>\S+)|mlxlink\S*?_(?P<file>mlx\d_\d+)")
+_CLASSES = (
+    ("signal", re.compile(r"SER|BER|block lock|alignment|FEC sync|symbol|heartbeat|high signal", re.IGNORECASE)),
+    ("cable", re.compile(r"unplug|no cable|cable|module|plugged", re.IGNORECASE)),
+    ("command", re.compile(r"command|disabled|closed by", re.IGNORECASE)),
+    ("remote_fault", re.compile(r"remote fault|peer", re.IGNORECASE)),
+)
+_COUNTERS = {
+    "Link Down Counter": "link_down_counter",
+    "Link Error Recovery Counter": "link_error_recovery_counter",
+    "Effective Physical Errors": "effective_physical_errors",
+    "Symbol Errors": "symbol_errors",
+}
+_NO_VALUE = re.compile(r"15E-255|N/A|^$")
+_HIGH_BER = 1e-5
+"""Raw bit error rate above this is outside what RS-FEC links run at."""
+
+
+def _sniff(head: Head) -> Verdict:
+    text = head.text
+    if ("Operational Info" in text or "Troubleshooting Info" in text) and ("Physical state" in text or "FEC" in text):
+        return Verdict(0.95, "mlxlink")
+    return Verdict(0.0, "")
+
+
+def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
+    named = _DEVICE.search(file.path)
+    device = named["file"] if named else None
+    when = _ports.snapshot(file, context)
+    pairs: dict[str, tuple[Source, str]] = {}
+    for line in file.lines():
+        match = _PAIR.match(line.text)
+        command = _DEVICE.search(line.text)
+        if command:
+            yield from _facts(file, device, pairs, when)
+            pairs, device = {}, command["command"] or device
+        elif match:
+            pairs.setdefault(match["name"], (_ports.source(file, line), match["value"]))
+    if not pairs:
+        with file.open() as stream:
+            pairs = _from_json(file, stream.read(1 << 20), context)
+    yield from _facts(file, device, pairs, when)
+
+
+def _from_json(file: EvidenceFile, raw: bytes, context: Context) -> dict[str, tuple[Source, str]]:
+    text = raw.decode("utf-8", "replace")
+    try:
+        document = json.loads(text[text.index("{") :])
+    except ValueError as error:
+        context.warn(file.path, 1, f"not JSON: {error}")
+        return {}
+    pairs: dict[str, tuple[Source, str]] = {}
+
+    def walk(value: Any) -> None:
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                if isinstance(inner, (str, int, float)):
+                    line = text.count("\n", 0, max(text.find(f'"{name}"'), 0)) + 1
+                    pairs.setdefault(name, (Source(file.path, line, f"{name}: {inner}"), str(inner)))
+                else:
+                    walk(inner)
+
+    walk(document)
+    return pairs
+
+
+def _facts(
+    file: EvidenceFile, device: str | None, pairs: dict[str, tuple[Source, str]], when: Reading | None
+) -> Iterator[Observation | CounterSample]:
+    for name, counter in _COUNTERS.items():
+        if name in pairs and pairs[name][1].isdigit():
+            yield CounterSample(
+                source=pairs[name][0],
+                family="mlxlink",
+                counter=counter,
+                value=int(pairs[name][1]),
+                host=file.host,
+                device=device,
+                group=file.group,
+                when=when,
+                adapter="mlxlink",
+            )
+    for observation in (*_reason(pairs), *_errors(pairs), *_state(pairs)):
+        observation.host, observation.device, observation.when = file.host, device, when
+        yield observation
+
+
+def _state(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
+    if "State" in pairs and "Physical state" in pairs:
+        source, state = pairs["State"]
+        fields: _ports.Fields = {
+            "state": "down" if state in ("Disable", "Polling") else _ports.port_state(state),
+            "physical": _ports.physical_state(pairs["Physical state"][1]),
+        }
+        yield _ports.observe("nic.port_state", source, fields)
+
+
+def _reason(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
+    for name in ("Recommendation", "Down Reason", "Local Reason Opcode", "Down Blame"):
+        if name not in pairs:
+            continue
+        source, text = pairs[name]
+        if not text or text.lower().startswith(("no issue", "n/a", "0")):
+            continue
+        kind = next((label for label, pattern in _CLASSES if pattern.search(text)), "other")
+        blame = pairs.get("Down Blame", (source, ""))[1].lower()
+        side = "peer" if "remote" in blame or text.lower().startswith("peer") else "local" if "local" in blame else None
+        yield _ports.observe("nic.link_reason", source, {"reason": text, "class": kind, "side": side or "unknown"})
+
+
+def _errors(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
+    if "Raw Physical BER" in pairs:
+        source, text = pairs["Raw Physical BER"]
+        value = _rate(text)
+        if value is not None and value > _HIGH_BER:
+            yield _ports.observe("nic.optics", source, {"problem": "ber_high", "value": value, "text": source.text})
+    for name in ("Effective Physical BER", "Symbol BER"):
+        if name in pairs:
+            source, text = pairs[name]
+            value = _rate(text)
+            if value is not None and value > 1e-12:
+                yield _ports.observe("nic.optics", source, {"problem": "ber_high", "value": value, "text": source.text})
+
+
+def _rate(text: str) -> float | None:
+    if _NO_VALUE.search(text):
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+ADAPTER = Adapter(
+    name="mlxlink",
+    branch="nic",
+    emits=("nic.port_state", "nic.link_reason", "nic.optics", "nic.counter_rise", "nic.counter_value"),
+    coverage=None,
+    sniff=_sniff,
+    read=_read,
+    samples=(
+        Sample(
+            "Operational Info\n----------------\nState                              : Polling\n"
+            "Physical state                     : ETH_AN_FSM_ENABLE\nFEC                                : N/A\n\n"
+            "Troubleshooting Info\n--------------------\n"
+            "Recommendation                     : Bad signal integrity - high BER\n"
+            "Effective Physical BER             : 3E-9\nRaw Physical BER                   : 15E-255\n"
+            "Link Down Counter                  : 4\n",
+            (
+                ("sample", {"family": "mlxlink", "counter": "link_down_counter", "value": 4, "device": "mlx5_3"}),
+                ("nic.link_reason", {"class": "signal", "side": "unknown"}),
+                ("nic.optics", {"problem": "ber_high", "value": 3e-9}),
+                ("nic.port_state", {"state": "down", "physical": "unknown"}),
+            ),
+            "n1/mlxlink_mlx5_3.txt",
+        ),
+        Sample("Operational Info: none\n", ()),
+    ),
+)

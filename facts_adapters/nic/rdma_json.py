@@ -1,0 +1,111 @@
+"""``rdma -j link``, ``rdma -j statistic`` and ``rdma -j res show qp`` of iproute2."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from engine.facts.model import CounterSample, Observation, Reading, Source
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.nic import _ports
+from facts_adapters.nic.rdma_sysfs import family_of
+
+_MARK = re.compile(r'"ifname"\s*:\s*"[^"]+".{0,400}?"(?:physical_state|port|lqpn)"\s*:', re.DOTALL)
+_NOT_COUNTERS = {"ifindex", "port", "lid", "sm_lid", "lmc", "lqpn", "rqpn", "pid", "rq-psn", "sq-psn"}
+_LONGEST = 8 << 20
+
+
+def _sniff(head: Head) -> Verdict:
+    if head.text.lstrip()[:1] in "[{" and _MARK.search(head.text) and '"stats64"' not in head.text:
+        return Verdict(0.95, "JSON of the rdma tool")
+    return Verdict(0.0, "")
+
+
+def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
+    with file.open() as stream:
+        raw = stream.read(_LONGEST)
+    try:
+        entries = json.loads(raw)
+    except ValueError as error:
+        context.warn(file.path, 1, f"not JSON: {error}")
+        return
+    when = _ports.snapshot(file, context)
+    text = raw.decode("utf-8", "replace")
+    for entry in entries if isinstance(entries, list) else [entries]:
+        if not isinstance(entry, dict) or not isinstance(entry.get("ifname"), str):
+            continue
+        place = text.find(f'"{entry["ifname"]}"')
+        source = Source(file.path, text.count("\n", 0, max(place, 0)) + 1, json.dumps(entry)[:500])
+        yield from _entry(file, entry, source, when)
+
+
+def _entry(
+    file: EvidenceFile, entry: dict[str, Any], source: Source, when: Reading | None
+) -> Iterator[Observation | CounterSample]:
+    device = str(entry["ifname"])
+    port = f"{device}:{entry['port']}" if isinstance(entry.get("port"), int) else None
+    if "physical_state" in entry or ("state" in entry and "netdev" in entry):
+        yield _link(file, entry, source, device, port, when)
+    elif "lqpn" in entry:
+        if entry.get("state") in ("ERR", "SQE", "SQD"):
+            fields: _ports.Fields = {name: entry.get(name) for name in ("lqpn", "rqpn", "state", "pid")}
+            yield _ports.observe(
+                "nic.queue_pair_error", source, fields, host=file.host, device=device, port=port, when=when
+            )
+    else:
+        for name, value in entry.items():
+            if isinstance(value, int) and not isinstance(value, bool) and name not in _NOT_COUNTERS:
+                yield CounterSample(
+                    source=source,
+                    family=family_of(device, "hw_counters", name),
+                    counter=name,
+                    value=value,
+                    host=file.host,
+                    device=device,
+                    port=port,
+                    group=file.group,
+                    when=when,
+                    adapter="rdma_json",
+                )
+
+
+def _link(
+    file: EvidenceFile, entry: dict[str, Any], source: Source, device: str, port: str | None, when: Reading | None
+) -> Observation:
+    infiniband = "sm_lid" in entry or "subnet_prefix" in entry
+    fields: _ports.Fields = {
+        "state": _ports.port_state(str(entry.get("state", ""))),
+        "physical": _ports.physical_state(str(entry.get("physical_state", ""))),
+        "layer": "InfiniBand" if infiniband else "Ethernet" if entry.get("netdev") else None,
+        "sm_lid": entry.get("sm_lid"),
+        "lid": entry.get("lid"),
+        "netdev": entry.get("netdev"),
+    }
+    return _ports.observe("nic.port_state", source, fields, host=file.host, device=device, port=port, when=when)
+
+
+ADAPTER = Adapter(
+    name="rdma_json",
+    branch="nic",
+    emits=("nic.port_state", "nic.queue_pair_error", "nic.counter_rise", "nic.counter_symptom", "nic.counter_value"),
+    coverage="nic_counters",
+    sniff=_sniff,
+    read=_read,
+    samples=(
+        Sample(
+            '[{"ifindex":0,"ifname":"mlx5_0","port":1,"state":"DOWN","physical_state":"DISABLED","netdev":"ens1f0np0"}]',
+            (("nic.port_state", {"state": "down", "physical": "disabled", "netdev": "ens1f0np0", "port": "mlx5_0:1"}),),
+        ),
+        Sample(
+            '[{"ifindex":0,"ifname":"mlx5_8","port":1,"packet_seq_err":12}]',
+            (("sample", {"family": "mlx5_hw", "counter": "packet_seq_err", "value": 12, "device": "mlx5_8"}),),
+        ),
+        Sample(
+            '[{"ifname":"mlx5_0","port":1,"lqpn":17,"rqpn":40,"type":"RC","state":"ERR","pid":12,"comm":"python"}]',
+            (("nic.queue_pair_error", {"lqpn": 17, "rqpn": 40, "state": "ERR"}),),
+        ),
+        Sample('[{"ifname":"eth0","mtu":1500}]', ()),
+    ),
+)

@@ -1,0 +1,114 @@
+"""Files of ``/sys/class/infiniband``: one counter a file, or a listing ``path:value`` as ``grep -H .`` prints it.
+
+Counters of a port carry no time of their own; the snapshot folder's ``date.txt`` gives it. The port state files of the
+same tree (``state``, ``phys_state``, ``rate``, ``link_layer``) and the traffic class are settings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from engine.facts.model import CounterSample, Observation, Reading, Source
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.nic import _ports
+
+_COUNTER = re.compile(
+    r"(?:^|/)(?P<device>[A-Za-z][\w-]*)/(?:ports/(?P<port>\d+)/)?(?P<folder>hw_counters|counters)/(?P<name>\w+)$"
+)
+_LISTING = re.compile(
+    r"(?:^(?P<host>[\w.-]+): ?)?(?P<path>\S*?(?P<device>[A-Za-z][\w-]*)/(?:ports/(?P<port>\d+)/)?"
+    r"(?P<folder>hw_counters|counters)/(?P<name>\w+))[:=\s]\s*(?P<value>\d+)\s*$"
+)
+_VALUE = re.compile(r"\s*(\d+)\s*$")
+_BROADCOM = {"to_retransmits", "max_retry_exceeded", "seq_err_naks_rcvd", "missing_resp", "oos_drop_count", "dup_req"}
+_AMAZON = re.compile(r"rdma_(?:read|write)_\w+|(?:send|recv)_(?:wrs|bytes)|no_completion_cmds|retrans_\w+|\w+_events")
+
+
+def family_of(device: str, folder: str, name: str) -> str:
+    """The naming scheme of a counter: by the folder, the device's name, and names that only one driver has."""
+    if folder == "counters":
+        return "ib_port"
+    if device.startswith("bnxt") or name in _BROADCOM:
+        return "bnxt_re_hw"
+    if re.search(r"[a-z][A-Z]|^RxECN", name):
+        return "irdma_hw"
+    if device.startswith(("efa", "rdmap")) or _AMAZON.fullmatch(name):
+        return "efa_hw"
+    return "mlx5_hw"
+
+
+def _sniff(head: Head) -> Verdict:
+    if _COUNTER.search(head.path):
+        plain = bool(_VALUE.match(head.text)) or "N/A" in head.text[:20]
+        return Verdict(1.0 if plain else 0.0, "path of a counter of an RDMA port")
+    hits = sum(1 for line in head.lines[:40] if _LISTING.search(line))
+    return Verdict(0.95 if hits else 0.0, f"{hits} lines name a counter of an RDMA port")
+
+
+def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
+    when = _ports.snapshot(file, context)
+    match = _COUNTER.search(file.path)
+    if match:
+        yield from _single(file, match, when)
+        return
+    for line in file.lines():
+        listed = _LISTING.search(line.text)
+        if listed:
+            source = _ports.source(file, line)
+            yield _sample(listed, int(listed["value"]), source, listed["host"] or file.host, file.group, when)
+        elif line.text.strip():
+            stamp = context.reading(line.text)
+            when = stamp or when
+
+
+def _single(file: EvidenceFile, match: re.Match[str], when: Reading | None) -> Iterator[CounterSample]:
+    for line in file.lines():
+        value = _VALUE.match(line.text)
+        if value:
+            yield _sample(match, int(value[1]), _ports.source(file, line), file.host, file.group, when)
+        return
+
+
+def _sample(
+    match: re.Match[str], value: int, source: Source, host: str | None, group: str, when: Reading | None
+) -> CounterSample:
+    device = match["device"]
+    return CounterSample(
+        source=source,
+        family=family_of(device, match["folder"], match["name"]),
+        counter=match["name"],
+        value=value,
+        host=host,
+        device=device,
+        port=f"{device}:{match['port']}" if match["port"] else None,
+        group=group,
+        when=when,
+        adapter="rdma_sysfs",
+    )
+
+
+ADAPTER = Adapter(
+    name="rdma_sysfs",
+    branch="nic",
+    emits=("nic.counter_rise", "nic.counter_symptom", "nic.counter_activity", "nic.counter_value", "nic.counter_idle"),
+    coverage="nic_counters",
+    sniff=_sniff,
+    read=_read,
+    samples=(
+        Sample(
+            "/sys/class/infiniband/mlx5_0/ports/1/hw_counters/packet_seq_err:3655\n"
+            "/sys/class/infiniband/mlx5_0/ports/1/counters/link_downed:2\n",
+            (
+                ("sample", {"family": "mlx5_hw", "counter": "packet_seq_err", "value": 3655, "device": "mlx5_0"}),
+                ("sample", {"family": "ib_port", "counter": "link_downed", "value": 2, "port": "mlx5_0:1"}),
+            ),
+        ),
+        Sample(
+            "259\n",
+            (("sample", {"counter": "local_ack_timeout_err", "value": 259}),),
+            "t0/n1/mlx5_2/ports/1/hw_counters/local_ack_timeout_err",
+        ),
+        Sample("259\n", (), "t0/n1/notes/answer.txt"),
+    ),
+)

@@ -1,0 +1,135 @@
+"""``show_gids`` of the vendor's driver package, and listings of ``/sys/class/infiniband/*/ports/*/gids``."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from engine.facts.model import Observation
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.nic import _ports
+
+_ROW = re.compile(
+    r"^\s*(?P<device>[A-Za-z][\w-]*)\s+(?P<port>\d+)\s+(?P<index>\d+)\s+(?P<gid>[0-9a-f]{4}(?::[0-9a-f]{4}){7})"
+    r"(?:\s+(?P<ip>\d+\.\d+\.\d+\.\d+))?(?:\s+(?P<version>v[12]|IB/RoCE v1|RoCE v2))?"
+    r"(?:\s+(?P<netdev>[A-Za-z]\S*))?\s*$"
+)
+_FILE = re.compile(
+    r"(?P<device>[A-Za-z][\w-]*)/ports/(?P<port>\d+)/gids/(?P<index>\d+):(?P<gid>[0-9a-f]{4}(?::[0-9a-f]{4}){7})\s*$"
+)
+_FILE_TYPE = re.compile(
+    r"(?P<device>[A-Za-z][\w-]*)/ports/(?P<port>\d+)/gid_attrs/types/(?P<index>\d+):\s*(?P<type>.*RoCE.*|IB.*)$"
+)
+_MAPPED = ipaddress.ip_network("::ffff:0:0/96")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of a GID table."""
+
+    line: Line
+    device: str
+    port: str
+    index: int
+    gid: str
+    version: str | None
+    netdev: str | None
+
+    @property
+    def kind(self) -> str:
+        """``link_local``, ``ipv4``, ``ipv6`` or ``none`` for an empty entry."""
+        address = ipaddress.IPv6Address(self.gid)
+        if int(address) == 0:
+            return "none"
+        if address in _MAPPED:
+            return "ipv4"
+        return "link_local" if address.is_link_local else "ipv6"
+
+
+def _sniff(head: Head) -> Verdict:
+    rows = sum(1 for line in head.lines[:200] if _ROW.match(line) or _FILE.search(line))
+    header = re.search(r"^DEV\s+PORT\s+INDEX\s+GID", head.text, re.MULTILINE)
+    return Verdict(1.0, "GID table") if header or rows else Verdict(0.0, "")
+
+
+def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
+    del context
+    tables: dict[str, list[Entry]] = defaultdict(list)
+    lines = list(file.lines())
+    types = {
+        (m["device"], m["port"], m["index"]): "v2" if "v2" in m["type"] else "v1" if "RoCE" in m["type"] else "ib"
+        for line in lines
+        if (m := _FILE_TYPE.search(line.text))
+    }
+    for line in lines:
+        match = _ROW.match(line.text) or _FILE.search(line.text)
+        if not match:
+            continue
+        parts = match.groupdict()
+        version = types.get((match["device"], match["port"], match["index"]))
+        if parts.get("version"):
+            version = "v2" if "v2" in parts["version"] else "v1"
+        port = f"{match['device']}:{match['port']}"
+        netdev = parts.get("netdev")
+        tables[port].append(Entry(line, match["device"], port, int(match["index"]), match["gid"], version, netdev))
+    for port, entries in tables.items():
+        yield from _table(file, port, entries)
+
+
+def _table(file: EvidenceFile, port: str, entries: list[Entry]) -> Iterator[Observation]:
+    used = [entry for entry in entries if entry.kind != "none"]
+    for entry in used:
+        fields: _ports.Fields = {
+            "index": entry.index,
+            "gid": entry.gid,
+            "version": entry.version,
+            "class": entry.kind,
+            "netdev": entry.netdev,
+        }
+        where = _ports.source(file, entry.line)
+        yield _ports.observe("nic.gid", where, fields, host=file.host, device=entry.device, port=port)
+    routable = [entry.index for entry in used if entry.kind in ("ipv4", "ipv6") and entry.version in ("v2", None)]
+    first = used[0] if used else entries[0]
+    fields = {
+        "entries": len(used),
+        "routable": len(routable),
+        "lowest_index": min((entry.index for entry in used), default=None),
+        "lowest_routable": min(routable, default=None),
+    }
+    where = _ports.source(file, first.line)
+    yield _ports.observe("nic.gid_table", where, fields, host=file.host, device=first.device, port=port)
+    if not used:
+        fields = {"what": "gid", "text": "the GID table is empty"}
+        yield _ports.observe("nic.address_missing", where, fields, host=file.host, device=first.device, port=port)
+
+
+_HEAD = "DEV\tPORT\tINDEX\tGID\t\t\t\t\tIPv4  \t\tVER\tDEV\n---\t----\t-----\t---\t\t\t\t\t------------  \t---\t---\n"
+
+ADAPTER = Adapter(
+    name="show_gids",
+    branch="nic",
+    emits=("nic.gid", "nic.gid_table", "nic.address_missing"),
+    coverage=None,
+    sniff=_sniff,
+    read=_read,
+    samples=(
+        Sample(
+            _HEAD + "mlx5_0\t1\t3\t0000:0000:0000:0000:0000:ffff:0a01:0203\t10.1.2.3  \tv2\teth2\nn_gids_found=1\n",
+            (
+                ("nic.gid", {"index": 3, "class": "ipv4", "version": "v2", "netdev": "eth2", "device": "mlx5_0"}),
+                ("nic.gid_table", {"entries": 1, "routable": 1, "lowest_index": 3, "lowest_routable": 3}),
+            ),
+        ),
+        Sample(
+            "/sys/class/infiniband/mlx5_2/ports/1/gids/0:fe80:0000:0000:0000:1070:fd03:00a1:b2c4\n",
+            (
+                ("nic.gid", {"index": 0, "class": "link_local"}),
+                ("nic.gid_table", {"entries": 1, "routable": 0, "lowest_index": 0}),
+            ),
+        ),
+        Sample(_HEAD + "n_gids_found=0\n", ()),
+    ),
+)
