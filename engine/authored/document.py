@@ -15,6 +15,7 @@ from typing import Any
 
 from yaml.error import MarkedYAMLError, YAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.reader import Reader
 
 from engine.authored.loader import UNTAGGED, anchors, compose
 from engine.authored.problem import Problem
@@ -94,9 +95,10 @@ class Document:
         where: str = "",
         reason: str = "",
         help: str = "",  # noqa: A002 - the word that users see
+        part: str = "",
     ) -> Problem:
-        """A problem at the value at ``path``, or at its key."""
-        place = self._place(path, key)
+        """A problem at the value at ``path``, or at its key, or at ``part`` of the value's text."""
+        place = self._place(path, key, part)
         snippet = self.lines[place.line - 1] if place.line <= len(self.lines) else ""
         return Problem(
             path=self.path,
@@ -113,7 +115,7 @@ class Document:
             help=help,
         )
 
-    def _place(self, path: KeyPath, key: bool) -> _Place:
+    def _place(self, path: KeyPath, key: bool, part: str = "") -> _Place:
         node = self._root
         if node is None:
             return _Place(1, 1, 1)
@@ -124,10 +126,21 @@ class Document:
                 break
             parent_key, node = found
         chosen = parent_key if key else node
+        inside = self._part(chosen, part) if part else None
+        if inside is not None:
+            return inside
         line, column = chosen.start_mark.line, chosen.start_mark.column
         ends_here = chosen.end_mark.line == line and (key or isinstance(chosen, ScalarNode))
         length = max(1, chosen.end_mark.column - column) if ends_here else 1
         return _Place(line + 1, column + 1, length)
+
+    def _part(self, node: Node, part: str) -> _Place | None:
+        for number in range(node.start_mark.line, min(node.end_mark.line + 1, len(self.lines))):
+            start = node.start_mark.column if number == node.start_mark.line else 0
+            column = self.lines[number].find(part, start)
+            if column >= 0:
+                return _Place(number + 1, column + 1, len(part))
+        return None
 
 
 def _child(node: Node, step: str | int) -> tuple[Node, Node] | None:
@@ -271,7 +284,7 @@ def _syntax(error: YAMLError, text: str, path: str) -> Problem:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     lines = _LINE_END.split(text)
     if not isinstance(error, MarkedYAMLError) or mark is None:
-        return _unreadable(error, text, path)
+        return _unreadable(text, path)
     line = min(mark.line, len(lines) - 1)
     snippet = lines[line]
     what = error.problem or error.context or "the text cannot be read"
@@ -288,14 +301,14 @@ def _syntax(error: YAMLError, text: str, path: str) -> Problem:
     )
 
 
-def _unreadable(error: YAMLError, text: str, path: str) -> Problem:
-    """A character that YAML forbids: the error carries an offset instead of a mark."""
-    offset = getattr(error, "position", 0)
+def _unreadable(text: str, path: str) -> Problem:
+    """A character that YAML forbids: such an error carries no mark."""
+    found = Reader.NON_PRINTABLE.search(text)
+    offset = found.start() if found else 0
     before = _LINE_END.split(text[:offset])
     line, column = len(before), len(before[-1]) + 1
     snippet = _LINE_END.split(text)[line - 1]
-    bad = text[offset : offset + 1]
-    message = f"the character U+{ord(bad):04X} is not allowed" if bad else "the text cannot be read"
+    message = f"the character U+{ord(text[offset]):04X} is not allowed" if found else "the text cannot be read"
     return Problem(
         path, line, column, "FF101", message, snippet=snippet, help="Remove it or write it as an escape in quotes"
     )

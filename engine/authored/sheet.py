@@ -40,11 +40,21 @@ class Sheet:
         label: str = "",
         reason: str = "",
         hint: str = "",
+        part: str = "",
     ) -> None:
-        """Add a problem at ``path`` (at the key where ``key``)."""
+        """Add a problem at ``path``, at its key where ``key``, at ``part`` of its text where that is given."""
         self.problems.append(
             self.document.problem(
-                code, path, message, key=key, level=level, label=label, where=self.where, reason=reason, help=hint
+                code,
+                path,
+                message,
+                key=key,
+                level=level,
+                label=label,
+                where=self.where,
+                reason=reason,
+                help=hint,
+                part=part,
             )
         )
 
@@ -76,7 +86,7 @@ class Sheet:
             hint = "Put quotes around it"
         elif str not in wanted and isinstance(value, str) and value.lower() in {"yes", "no", "on", "off"}:
             hint = "The only words for yes and no are true and false"
-        elif int in wanted and isinstance(value, str) and re.fullmatch(r"0[0-9]+", value):
+        elif {int, float} & {*wanted} and isinstance(value, str) and re.fullmatch(r"0[0-9]+", value):
             hint = "Numbers are decimal and have no leading zero"
         self.fail("FF203", path, f"{what} must be {names}, not {found}", hint=hint)
 
@@ -95,7 +105,8 @@ class Sheet:
         """Report a word that only marks unfinished work."""
         found = _PLACEHOLDER.search(value)
         if found:
-            self.fail("FF108", path, f"{what} still holds the placeholder {found.group()}", level=level)
+            word = found.group()
+            self.fail("FF108", path, f"{what} still holds the placeholder {word}", level=level, part=word)
 
     def word(self, value: Any, path: KeyPath, what: str, allowed: Collection[str]) -> str:
         """``value`` where it is one of ``allowed``, else ``""`` and a problem."""

@@ -18,6 +18,7 @@ from engine.rules.model import EvidenceRule, Example, FactCondition, Propagation
 from engine.rules.pack import EXPLAINED, compile_propagation
 from engine.rules.reader_examples import PAIR, read_examples
 from engine.rules.try_rule import Infer, render_trial, try_rule
+from knowledge import BUILTIN
 
 EPOCH = 1_767_225_600 * SECOND
 """Second 0 of examples: 2026-01-01T00:00:00Z."""
@@ -33,13 +34,18 @@ class ExampleRun:
 
 
 def run_examples(
-    paths: Sequence[Path] = (), packs: Sequence[Path] = (), *, infer: Infer | None = None, select: str = ""
+    paths: Sequence[Path] = (),
+    packs: Sequence[Path] = (),
+    *,
+    infer: Infer | None = None,
+    select: str = "",
+    builtin: Path = BUILTIN,
 ) -> ExampleRun:
     """Run the examples of all rule files, or of those in ``paths``; ``select`` keeps those whose name or id holds it.
 
     ``infer`` is ``engine.inference.infer``, which it is where none is given. Files with errors are left out.
     """
-    loaded = load(roots_for(paths, packs), examples=True)
+    loaded = load(roots_for(paths, packs, builtin), examples=True)
     broken = {problem.path for problem in loaded.problems if problem.level == "error"}
     run = ExampleRun()
     runner = _Runner(loaded, infer or _inference())

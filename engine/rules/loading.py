@@ -109,7 +109,7 @@ class _Loader:
         self.examples = examples
         self.loaded = Loaded()
         self.documents: list[tuple[str, Document, int]] = []
-        self.owner: dict[tuple[str, str], int] = {}
+        self.owner: dict[tuple[str, str], tuple[int, str]] = {}
 
     def load(self, roots: Sequence[Path]) -> Loaded:
         digest = hashlib.sha256()
@@ -185,7 +185,9 @@ class _Loader:
         sheet = Sheet(document)
         value: Any = document.value
         if not isinstance(value, dict):
-            sheet.fail("FF105", (), "the file holds no mapping", reason=f"it has the key kind: {listed(KINDS)}")
+            sheet.fail(
+                "FF105", (), "the file holds no mapping", reason=f"it begins with schema: 1 and kind: {listed(KINDS)}"
+            )
         elif "kind" not in value:
             sheet.fail("FF106", (), 'the file lacks the key "kind"', reason=f"kind is one of: {listed(KINDS)}")
         elif value["kind"] not in KINDS:
@@ -222,13 +224,19 @@ class _Loader:
         self, document: Document, path: tuple[str | int, ...], what: str, name: str, pack: int, *, key: bool = False
     ) -> bool:
         """Whether this is the first with its id in its pack; a later pack may replace what an earlier one has."""
-        known = self.owner.get((what, name))
+        known, other = self.owner.get((what, name), (-1, ""))
         if known == pack:
             self.loaded.problems.append(
-                document.problem("FF301", path, f'the {what} "{name}" stands twice in this pack', key=key)
+                document.problem(
+                    "FF301",
+                    path,
+                    f'the {what} "{name}" stands twice in this pack',
+                    key=key,
+                    reason=f"the other one is in {other}",
+                )
             )
             return False
-        self.owner[(what, name)] = pack
+        self.owner[(what, name)] = (pack, document.path)
         return True
 
     def _cause(self, document: Document, pack: int) -> Sheet:

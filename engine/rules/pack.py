@@ -11,6 +11,7 @@ from engine.authored.problem import Problem, did_you_mean, summary
 from engine.facts.vocabulary import Vocabulary
 from engine.rules.loading import Loaded, load
 from engine.rules.model import Emission, EvidenceRule, Leaf, PropagationRule, Question, Rule, Tree
+from engine.rules.reader import CAUSE_ID
 from knowledge import BUILTIN
 
 EXPLAINED = "causal.explained"
@@ -92,7 +93,7 @@ def cause_problems(loaded: Loaded) -> list[Problem]:
             help=f"Write tree/{cause.replace('.', '/', 1)}.yaml, or correct the id",
         )
         for cause, file in loaded.evidence.items()
-        if cause not in loaded.leaves
+        if cause not in loaded.leaves and CAUSE_ID.fullmatch(cause)
     ]
 
 

@@ -30,6 +30,8 @@ DEFAULT_PRIOR = -3.0
 CAUSE_ID = re.compile(rf"(?:{'|'.join(BRANCHES)})(?:\.[a-z0-9]+(?:-[a-z0-9]+)*){{1,2}}")
 PLAIN_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
+CAUSE_FORM = f"branch.name, such as host.oom-kill; the branches are {', '.join(BRANCHES)}"
+
 _CAUSE_KEYS = ("schema", "kind", "id", "owner", "title", "summary", "minimal_evidence", "next_steps", "handover")
 _CAUSE_OPTIONAL = ("phase", "rollback", "references", "prior", "lint")
 _RULE_KEYS = ("id", "effect", "strength", "when", "reason")
@@ -86,7 +88,7 @@ def read_leaf(document: Document, vocabulary: Vocabulary) -> tuple[Leaf | None, 
     if root is None:
         return None, sheet
     given: dict[str, Any] = root
-    name = identifier(sheet, given["id"], ("id",), "a cause id", CAUSE_ID, "branch.name") if "id" in given else ""
+    name = identifier(sheet, given["id"], ("id",), "a cause id", CAUSE_ID, CAUSE_FORM) if "id" in given else ""
     sheet.where = f"cause {name}"
     phase = given.get("phase")
     prior = sheet.number(given["prior"], ("prior",), "prior") if "prior" in given else DEFAULT_PRIOR
@@ -139,9 +141,7 @@ def read_evidence(document: Document, vocabulary: Vocabulary) -> tuple[tuple[Evi
     root = head(sheet, "evidence", ("schema", "kind", "cause", "verified", "rules"), ("examples", "lint"))
     if root is None:
         return (), sheet
-    cause = (
-        identifier(sheet, root["cause"], ("cause",), "a cause id", CAUSE_ID, "branch.name") if "cause" in root else ""
-    )
+    cause = identifier(sheet, root["cause"], ("cause",), "a cause id", CAUSE_ID, CAUSE_FORM) if "cause" in root else ""
     checked = verified(sheet, root["verified"], ("verified",)) if "verified" in root else False
     entries = sheet.sequence(root["rules"], ("rules",), "rules") if "rules" in root else []
     conditions = Conditions(sheet, vocabulary)
@@ -184,7 +184,9 @@ def _evidence_rule(
             hint="Say on what it was verified, or use strong",
         )  # fmt: skip
     scope = Scope()
+    sheet.where = f"rule {name} › when"
     variants = conditions.read(entry["when"], (*path, "when"), scope) if "when" in entry else ()
+    sheet.where = f"rule {name}"
     if "when" in entry and entry["when"] and not scope.kinds and variants:
         sheet.fail("FF226", (*path, "when"), "a rule needs at least one fact condition outside any", key=True)
     circle = impossible_order(variants[0]) if variants else []
@@ -226,7 +228,10 @@ def _suspects(
             continue
         if found[1] not in SUSPECT_FIELDS:
             sheet.fail(
-                "FF231", at, f'"{found[1]}" is not a suspect', reason=f"a suspect is a {', '.join(SUSPECT_FIELDS)}"
+                "FF231",
+                at,
+                f'"{found[1]}" is not a suspect',
+                reason=f"a suspect is one of: {', '.join(SUSPECT_FIELDS)}",
             )
         suspects.append((found[0], found[1]))
     return tuple(suspects)

@@ -47,10 +47,12 @@ class Scope:
     kinds: dict[str, tuple[str, ...]] = field(default_factory=dict)
     counted: set[str] = field(default_factory=set)
     outer_counted: frozenset[str] = frozenset()
+    incomplete: bool = False
+    """A condition could not be read: that an alias is not bound may be due to that and is not reported."""
 
     def inner(self) -> Scope:
         """A scope that sees the same aliases and keeps its own to itself."""
-        return Scope(dict(self.kinds), set(self.counted), frozenset(self.counted))
+        return Scope(dict(self.kinds), set(self.counted), frozenset(self.counted), self.incomplete)
 
     @property
     def first(self) -> str | None:
@@ -88,7 +90,7 @@ class Conditions:
         parts: list[list[Condition]] = []
         outer = self.sheet.where
         for index, entry in enumerate(self.sheet.sequence(value, path, "a list of conditions")):
-            self.sheet.where = f"{outer} › {path[-1]} › {index + 1}"
+            self.sheet.where = f"{outer} › {index + 1}"
             parts.append(self._condition(entry, (*path, index), scope))
         self.sheet.where = outer
         return self._choices(parts, path)
@@ -107,10 +109,12 @@ class Conditions:
 
     def _condition(self, value: Any, path: KeyPath, scope: Scope) -> list[Condition]:
         if not isinstance(value, dict):
+            scope.incomplete = True
             self.sheet.wrong_type(value, path, "a condition", dict)
             return []
         heads = [key for key in ("fact", "absent", "any") if key in value]
         if len(heads) != 1:
+            scope.incomplete = True
             near = next((did_you_mean(key, ("fact", "absent", "any")) for key in value), "")
             self.sheet.fail(
                 "FF202", path, "a condition needs exactly one of the keys fact, absent and any",
@@ -148,6 +152,8 @@ class Conditions:
         if "as" not in value:
             return f"_{len(scope.kinds) + 1}"
         alias = self.sheet.string(value["as"], (*path, "as"), "an alias")
+        if not ALIAS.fullmatch(alias):
+            scope.incomplete = True
         if alias and not ALIAS.fullmatch(alias):
             self.sheet.fail(
                 "FF206",
@@ -157,6 +163,8 @@ class Conditions:
             )
         if alias in scope.kinds:
             self.sheet.fail("FF221", (*path, "as"), f'the alias "{alias}" is bound already', hint="Choose another name")
+            scope.incomplete = True
+            alias = ""
         return alias or f"_{len(scope.kinds) + 1}"
 
     def _absent(self, value: dict[str, Any], path: KeyPath, scope: Scope) -> list[Condition]:
@@ -196,6 +204,7 @@ class Conditions:
             if isinstance(branch, dict):
                 self.sheet.fail("FF203", at, "a branch of any is a list of conditions", hint="Write - [{fact: …}]")
                 continue
+            self.sheet.where = f"{outer} › any › {index + 1}"
             for conjunction in self.read(branch, at, scope.inner()):
                 if any(isinstance(condition, AnyCondition) for condition in conjunction):
                     self.sheet.fail("FF227", at, "any inside any is not allowed", hint="Write out the branches")
@@ -207,13 +216,17 @@ class Conditions:
     def alias(self, value: Any, path: KeyPath, scope: Scope, *, itself: str = "") -> str:
         """A bound alias, else ``""`` and a problem."""
         if not isinstance(value, str):
-            self.sheet.wrong_type(value, path, "an alias", str)
+            self.sheet.fail(
+                "FF203", path, "an alias must be text", hint="Name what an earlier condition gives with as:"
+            )
             return ""
         if itself and value == itself:
             self.sheet.fail("FF222", path, f'"{value}" is the condition itself', hint="Name an earlier alias")
             return ""
         if value not in scope.kinds:
             named = [name for name in scope.kinds if not name.startswith("_")]
+            if scope.incomplete:
+                return ""
             self.sheet.fail(
                 "FF220", path, f'unknown alias "{value}"', label=did_you_mean(value, named),
                 reason=f"bound before: {listed(named) or 'none'}; aliases inside any are not visible outside",
@@ -235,6 +248,7 @@ class Conditions:
         both = {p.alias for p in order if p.relation == "before"} & {p.alias for p in order if p.relation == "after"}
         for alias in sorted(both):
             self.sheet.fail("FF225", (*path, "before"), f'nothing is both before and after "{alias}"', key=True)
+            order = [precedes for precedes in order if precedes.alias != alias]
         return Relations(
             self.tests.read(value["where"], (*path, "where"), kinds) if "where" in value else (),
             tuple(joins),
@@ -272,7 +286,9 @@ class Conditions:
         operator: Literal["==", "!="],
     ) -> list[Join]:
         if not isinstance(value, dict):
-            self.sheet.wrong_type(value, path, str(path[-1]), dict)
+            self.sheet.fail(
+                "FF203", path, f"{path[-1]} must be a mapping", hint="Write {host: alias} or {peer: alias.host}"
+            )
             return []
         joins = []
         for name, given in value.items():

@@ -56,7 +56,9 @@ class Fields:
         found = self.kinds(value, path)
         return found[0] if found else ""
 
-    def type_of(self, kinds: Sequence[str], name: str, path: KeyPath, *, key: bool = False) -> FieldType | None:
+    def type_of(
+        self, kinds: Sequence[str], name: str, path: KeyPath, *, key: bool = False, part: str = ""
+    ) -> FieldType | None:
         """The type of a field that every one of ``kinds`` has, else ``None`` and a problem."""
         types = set()
         for kind in kinds:
@@ -65,7 +67,7 @@ class Fields:
             if field_type is None:
                 own = f"its fields: {listed(spec.fields, 24)}" if spec.fields else "it has no fields of its own"
                 self.sheet.fail(
-                    "FF211", path, f'{kind} has no field "{name}"', key=key,
+                    "FF211", path, f'{kind} has no field "{name}"', key=key, part=part,
                     label=did_you_mean(name, [*spec.fields, *SUBJECT_TYPES]),
                     reason=f"{own}; every kind has {', '.join(SUBJECT_TYPES)}",
                 )  # fmt: skip

@@ -117,7 +117,7 @@ def read_tree(document: Document) -> tuple[Tree | None, Sheet]:
         entry = sheet.mapping(value, path, "a branch", ("title", "causes"))
         if entry is None or not {"title", "causes"} <= entry.keys():
             continue
-        causes = sheet.strings(entry["causes"], (*path, "causes"), "causes")
+        causes = sheet.strings(entry["causes"], (*path, "causes"), "causes", least=0)
         for index, cause in enumerate(causes):
             if not CAUSE_ID.fullmatch(cause) or not cause.startswith(f"{name}."):
                 sheet.fail("FF206", (*path, "causes", index), f'"{cause}" is not a cause of the branch {name}')

@@ -22,7 +22,9 @@ def read_relation(conditions: Conditions, root: Mapping[str, Any], scope: Scope)
     effects = [_timed(conditions, root, effect) for effect in _side(conditions, root, "effect", _EFFECT_KEYS, scope)]
     also: tuple[Conjunction, ...] = ((),)
     if root.get("also"):
+        outer, conditions.sheet.where = conditions.sheet.where, f"{conditions.sheet.where} › also"
         also = conditions.read(root["also"], ("also",), scope)
+        conditions.sheet.where = outer
     return tuple((cause, effect, *rest) for cause, effect, rest in itertools.product(causes, effects, also))
 
 

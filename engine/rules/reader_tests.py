@@ -59,9 +59,10 @@ class Tests:
         closed = allowed_values([self.fields.vocabulary[kind] for kind in kinds], name)
         if closed and set(closed) <= set(constants):
             always = "true of every fact that has the field" if operator == "in" else "never true"
+            hint = f"Write {name}: {{known: true}} if you mean it" if operator == "in" else ""
             self.sheet.fail(
                 "FF250", path, f'the list holds every value of "{name}": the test is {always}',
-                level="warning" if operator == "in" else "error", hint=f"Write {name}: {{known: true}} if you mean it",
+                level="warning" if operator == "in" else "error", hint=hint,
             )  # fmt: skip
         return [Test(name, operator, constants)] if constants else []
 

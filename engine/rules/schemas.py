@@ -232,7 +232,7 @@ def _questions() -> Schema:
 
 
 def _tree() -> Schema:
-    branch = _object(("title", "causes"), {"title": _ref("sentence"), "causes": _list(_CAUSE)})
+    branch = _object(("title", "causes"), {"title": _ref("sentence"), "causes": _list(_CAUSE, 0)})
     properties = {"title": _ref("sentence"), "branches": _object(BRANCHES, dict.fromkeys(BRANCHES, branch))}
     return _root("tree", ("title", "branches"), properties)
 
