@@ -141,14 +141,17 @@ def _is_fault(fact: Fact, vocabulary: Vocabulary) -> bool:
 
 
 def _counted(items: Iterable[tuple[str, Evidence]]) -> tuple[Evidence, ...]:
-    """Keep the strongest firing of each rule; of the rules of one group only the strongest counts."""
-    best: dict[str, tuple[str, Evidence]] = {}
+    """One entry a rule, in the words of its strongest firing; of the rules of one group only the strongest counts."""
+    by_rule: dict[str, list[tuple[str, Evidence]]] = defaultdict(list)
     for group, item in sorted(items, key=lambda pair: _strength_order(pair[1])):
-        best.setdefault(item.rule, (group, item))
+        by_rule[item.rule].append((group, item))
     spoken: set[str] = set()
     result: list[Evidence] = []
-    for group, item in best.values():
-        result.append(replace(item, counted=group not in spoken))
+    for firings in by_rule.values():
+        group, best = firings[0]
+        alike = [item for _, item in firings if (item.explained_by is None) is (best.explained_by is None)]
+        facts = tuple(sorted({fact for item in alike for fact in item.facts}, key=number))
+        result.append(replace(best, facts=facts, counted=group not in spoken))
         spoken.add(group)
     return tuple(result)
 
