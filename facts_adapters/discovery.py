@@ -121,6 +121,8 @@ class Site:
     paths: Paths
     dates: dict[str, Reading] = field(default_factory=dict)
     """Stamps of files that hold nothing but a date, by their folder."""
+    aliases: dict[str, str | None] = field(default_factory=dict)
+    """Names that files call their host by, and the one that path or manifest give it."""
 
     @classmethod
     def of(cls, manifest: Manifest, paths: Collection[str]) -> Site:
@@ -163,6 +165,15 @@ class Site:
                 if self.paths.group(label + "/x") is not None:
                     return stamps.reading(label)
         return None
+
+    def alias(self, name: str, host: str) -> None:
+        """Note another name of a host; a name for two hosts is none."""
+        if name != host and name not in self.nodes:
+            self.aliases[name] = host if self.aliases.get(name, host) == host else None
+
+    def named(self, host: str | None) -> str | None:
+        """The host that goes by this name."""
+        return (self.aliases.get(host) or host) if host else host
 
     def canonical(self, host: str | None) -> str | None:
         """A host name as the bundle knows it: NCCL and syslog cut the domain, the launcher does not."""

@@ -114,7 +114,7 @@ class Paths:
             if not _LOCAL.search(part):
                 match = _RANK.search(part)
                 if match:
-                    return Told(match["rank"], f'"{part}" names the rank')
+                    return Told(str(int(match["rank"])), f'"{part}" names the rank')
         return None
 
     def local_rank(self, path: str) -> Told | None:

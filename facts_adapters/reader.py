@@ -145,6 +145,9 @@ class _Run:
             if self.only is None or self.only(member.path):
                 self._file(member, report)
                 self.result.files.append(report)
+        for record in self.result.observations:
+            record.host = self.site.named(record.host)
+        self.result.samples = [replace(s, host=self.site.named(s.host)) for s in self.result.samples]
         self.result.warnings = [*self.bundle.warnings, *self.warnings]
         return self.result
 
@@ -198,6 +201,7 @@ class _Run:
         found: list[Observation | CounterSample] = []
         text = self._text(member, report) if report.text else None
         self._learn(placement, text)
+        self._writers(placement, text)
         report.host, report.rank = placement.host, placement.rank
         file = _File(self.bundle, member, report)
         for name in report.adapters:
@@ -219,7 +223,8 @@ class _Run:
     def _text(self, member: Member, report: FileReport) -> TextResult | None:
         try:
             with self.bundle.open(member) as stream, _Buffered(stream) as data:
-                text = self.reader.read(member.path, data, _Context(self), self.site.nodes)
+                world = self.manifest.world_size
+                text = self.reader.read(member.path, data, _Context(self), self.site.nodes, world)
         except Exception as error:  # one file must not end the rest
             self.warn(member.path, 0, f"the file could not be read as text: {type(error).__name__}: {error}")
             return None
@@ -232,18 +237,31 @@ class _Run:
         if text is None:
             return
         identity = text.identity
-        hosts = {self.site.canonical(host) for host in identity.hosts}
-        if placement.host is None and len(hosts) == 1:
-            host = next(iter(hosts))
-            if host:
-                placement.host = Told(host, "all lines of the file that name a host name this one")
-        if placement.rank is None and placement.local_rank is not None:
-            base = identity.base if identity.base is not None else self._single_node()
-            if base is not None:
-                rank = base + int(placement.local_rank.value)
-                placement.rank = Told(str(rank), f"{placement.local_rank.why}; rank {base} is local rank 0")
-            elif len(identity.ranks) == 1:
-                placement.rank = Told(str(next(iter(identity.ranks))), "all lines that name a rank name this one")
+        host = self.site.canonical(identity.only_host)
+        if placement.host is None and host:
+            placement.host = Told(host, "all lines of the file that name a host name this one")
+        if placement.rank is not None:
+            return
+        base = identity.base if identity.base is not None else self._single_node()
+        if placement.local_rank is not None and base is not None:
+            rank = base + int(placement.local_rank.value)
+            placement.rank = Told(str(rank), f"{placement.local_rank.why}; rank {base} is local rank 0")
+        elif identity.only_rank is not None:
+            placement.rank = Told(str(identity.only_rank), "one process wrote the file, and its lines name this rank")
+
+    def _writers(self, placement: Placement, text: TextResult | None) -> None:
+        """Hosts of lines: where one host wrote the whole file, the path's name for it holds (a pod's is another)."""
+        if text is None:
+            return
+        identity = text.identity
+        hosts = {self.site.canonical(host) for host in identity.hosts} - {None}
+        alone = placement.host is not None and len(hosts) <= 1 and len(identity.ranks_of_task) <= 1
+        if alone and placement.host is not None:
+            for host in hosts:
+                self.site.alias(str(host), placement.host.value)
+        for observation, writer in zip(text.observations, text.writers, strict=True):
+            if observation.host is None and writer is not None and not alone:
+                observation.host = self.site.canonical(writer)
 
     def _single_node(self) -> int | None:
         world, local = self.manifest.world_size, self.manifest.gpus_per_node
@@ -274,7 +292,7 @@ class _Run:
             report.samples += 1
             return
         record.host = host
-        if record.rank is None and placement.rank is not None and record.kind != "coverage.source":
+        if record.rank is None and placement.rank is not None:
             record.rank = int(placement.rank.value)
         record.run = record.run or report.run
         if record.when is None and record.after is None and record.until is None and report.group:
@@ -286,8 +304,7 @@ class _Run:
 
     def _host_of(self, record: Observation | CounterSample, placement: Placement) -> str | None:
         own = self.site.canonical(record.host)
-        told = placement.host.value if placement.host else None
-        return (told or own) if placement.stated else (own or told)
+        return own or (placement.host.value if placement.host else None)
 
 
 def _set_adapter(found: list[Observation | CounterSample], name: str) -> None:

@@ -164,7 +164,7 @@ def _glog(match: re.Match[str], parts: Parts) -> int:
     found = stamps.parse(match["stamp"])
     parts.stamp(found[0] if found else None)
     parts.kind("torch_python" if match["file"].endswith(".py") else "glog")
-    parts.pid, parts.level = int(match["pid"]), _LEVEL_LETTERS.get(match["level"])
+    parts.pid, parts.level, parts.unit = int(match["pid"]), _LEVEL_LETTERS.get(match["level"]), match["file"]
     return match.end()
 
 

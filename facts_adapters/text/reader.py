@@ -20,6 +20,12 @@ from facts_adapters.text.signatures import Signature
 MOST_EQUAL = 1_000
 """Equal observations (signature, host, rank, fields) of one file that are kept, plus the last."""
 
+MOST_OF_SIGNATURE = 20_000
+"""Observations of one signature in one file that are kept, plus the last."""
+
+MOST_IDENTITIES = 5_000
+"""Lines of one file that only tell ranks and are looked at."""
+
 SAMPLED_LINES = 400
 """Lines at the beginning, in the middle and at the end that tell a file's kind."""
 
@@ -28,11 +34,12 @@ SAMPLED_LINES = 400
 class TextResult:
     """What a text file gave.
 
-    ``kinds`` counts envelope kinds of the sampled lines, ``folded`` says how many equal observations were only
-    counted, by signature.
+    ``writers`` are the hosts that the prefixes of the observations' lines name, ``kinds`` counts envelope kinds of the
+    sampled lines, ``folded`` says how many equal observations were only counted, by signature.
     """
 
     observations: list[Observation] = field(default_factory=list)
+    writers: list[str | None] = field(default_factory=list)
     lines: int = 0
     first: Reading | None = None
     last: Reading | None = None
@@ -63,8 +70,13 @@ class TextReader:
         owned += [(text, self._identity_owner) for text in LITERALS]
         self._literals = Literals(owned)
 
-    def read(self, path: str, data: Data, context: Context, nodes: Collection[str] = ()) -> TextResult:
-        """Read a file's bytes; ``nodes`` are host names known otherwise. Never raises for what the bytes hold."""
+    def read(
+        self, path: str, data: Data, context: Context, nodes: Collection[str] = (), world: int | None = None
+    ) -> TextResult:
+        """Read a file's bytes; ``nodes`` are host names known otherwise, ``world`` the size of the job.
+
+        Never raises for what the bytes hold.
+        """
         starts, hits = scan(data, self._literals)
         lines = Lines(data, starts)
         sampled = _sample(lines)
@@ -73,7 +85,7 @@ class TextReader:
         work.sample(sampled)
         for hit in hits:
             work.hit(hit)
-        return work.finish()
+        return work.finish(world)
 
     def split_owners(self, owners: Iterable[int]) -> tuple[list[Signature], list[BlockReader], bool]:
         """Signatures, block readers and whether the line tells ranks, from the owners of a hit."""
@@ -109,6 +121,7 @@ class _Work:
         self.pending: list[_Pending] = []
         self.equal: dict[tuple[object, ...], int] = {}
         self.last_of: dict[tuple[object, ...], int] = {}
+        self.identities = 0
         self.blocks_until: dict[tuple[str, tuple[object, ...]], int] = {}
 
     def sample(self, numbers: Sequence[int]) -> None:
@@ -125,6 +138,10 @@ class _Work:
         raw = self.lines.data[hit.start : min(hit.end, hit.start + 64 * 1024)]
         text = plain(decode(raw.strip(b"\r\n")))
         signatures, blocks, tells = self.reader.split_owners(hit.owners)
+        if tells and not signatures and not blocks:
+            self.identities += 1
+            if self.identities > MOST_IDENTITIES:
+                return
         for segment in segments(text, self.known):
             if tells:
                 self.result.identity.see(segment.envelope)
@@ -142,6 +159,12 @@ class _Work:
 
     def _keep(self, pending: _Pending, name: str) -> None:
         observation = pending.observation
+        key: tuple[object, ...] = (name,)
+        if self.equal.get(key, 0) > MOST_OF_SIGNATURE:
+            self._fold(key, name, pending)
+            return
+        self.equal[key] = self.equal.get(key, 0) + 1
+        self.last_of[key] = len(self.pending)
         key = (
             name,
             observation.host or pending.envelope.host,
@@ -153,12 +176,16 @@ class _Work:
         )
         count = self.equal.get(key, 0)
         if count > MOST_EQUAL:
-            self.result.folded[name] += 1
-            self.pending[self.last_of[key]] = pending
+            self._fold(key, name, pending)
             return
         self.equal[key] = count + 1
         self.last_of[key] = len(self.pending)
         self.pending.append(pending)
+
+    def _fold(self, key: tuple[object, ...], name: str, pending: _Pending) -> None:
+        """Count only; the last of its kind takes the place of the one before."""
+        self.result.folded[name] += 1
+        self.pending[self.last_of[key]] = pending
 
     def _block(self, reader: BlockReader, number: int, envelope: Envelope) -> None:
         key = (reader.name, envelope.writer)
@@ -219,12 +246,16 @@ class _Work:
             so_far.append(found.message)
             yield BlockLine(following, found.message), found
 
-    def finish(self) -> TextResult:
+    def finish(self, world: int | None) -> TextResult:
         """Complete ranks and hosts, find the first and last stamp."""
         result = self.result
+        result.identity.settle()
         for pending in self.pending:
-            result.identity.complete(pending.observation, pending.envelope, pending.pid)
-            result.observations.append(pending.observation)
+            observation, envelope = pending.observation, pending.envelope
+            if observation.rank is None:
+                observation.rank = result.identity.rank_of(envelope, pending.pid, world)
+            result.observations.append(observation)
+            result.writers.append(result.identity.host_of(envelope, observation.rank))
         total = len(self.lines)
         edges = Neighbours(self.lines, self.known)
         result.first = edges.after(0)

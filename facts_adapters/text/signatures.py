@@ -76,6 +76,11 @@ class Signature:
     near_misses: tuple[str, ...] = ()
     place: tuple[str, int] = ("", 0)
 
+    @property
+    def source(self) -> str:
+        """Name of the source that the signature belongs to."""
+        return self.name.partition("/")[0]
+
     def fits(self, kinds: Iterable[str]) -> bool:
         """Whether the signature may match in a line whose envelope has these kinds."""
         return not self.only_in or any(kind in self.only_in for kind in kinds)

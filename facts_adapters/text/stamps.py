@@ -30,7 +30,7 @@ _HHMMSS = r"(?P<h>\d\d):?(?P<mi>\d\d):?(?P<s>\d\d)"
 _FRAC = r"(?:[.,:](?P<frac>\d{1,9})(?:\.(?P<more>\d{3}))?)?"
 _AMPM = r"(?: ?(?P<half>[AaPp][Mm]))?"
 _NEAR = r"(?:(?P<zone>Z|[+-]\d\d(?::?\d\d)?)(?![\d:])| ?(?P<name>UTC|GMT)(?!\w)| (?P<far>[+-]\d\d:?\d\d)(?![\d:]))?"
-_ZONE = r"(?: (?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?|[A-Z]{2,5}))"
+_ZONE = r"(?:(?P<zone>Z|[+-]\d\d:?\d\d)| (?P<name>UTC|GMT|[+-]\d\d(?::?\d\d)?|[A-Z]{2,5}))"
 
 _Shape = tuple[re.Pattern[str], Callable[[re.Match[str]], Reading | None]]
 
