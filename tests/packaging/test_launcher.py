@@ -22,9 +22,9 @@ def test_incomplete_installation_is_said_and_not_papered_over(tmp_path: Path) ->
         firstfault._OwnSources(tmp_path).find_spec("engine")
 
 
-def test_namesake_from_elsewhere_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_namesake_from_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     stranger = ModuleType("knowledge")
     stranger.__file__ = "/opt/trainer/knowledge.py"
     monkeypatch.setitem(sys.modules, "knowledge", stranger)
     with pytest.raises(ImportError, match=r"'knowledge'.*/opt/trainer/knowledge\.py"):
-        firstfault._refuse_strangers(tmp_path)
+        firstfault._refuse_strangers(firstfault._source_root())
