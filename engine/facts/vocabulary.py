@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -151,7 +151,7 @@ def read_vocabulary(document: Document) -> tuple[list[KindSpec], list[Problem]]:
         spec = _kind(sheet, kind, value, ("facts", kind), branch)
         if spec is not None:
             specs.append(spec)
-    return specs, [replace(p, level="warning") if p.code == "FF108" else p for p in sheet.problems]
+    return specs, sheet.problems
 
 
 def _kind(sheet: Sheet, kind: str, value: Any, path: KeyPath, branch: str) -> KindSpec | None:

@@ -71,7 +71,8 @@ def _check(sheet: Sheet, fields: Fields, name: str, path: KeyPath, scope: Scope)
     if alias not in scope.kinds:
         named = [known for known in scope.kinds if not known.startswith("_")]
         sheet.fail(
-            "FF230", path, f'{{{name}}} names the unknown alias "{alias}"', label=did_you_mean(alias, named), part=f"{{{name}}}",
+            "FF230", path, f'{{{name}}} names the unknown alias "{alias}"', part=f"{{{name}}}",
+            label=did_you_mean(alias, named),
             reason=f"bound in this rule: {listed(named) or 'none'}; aliases inside any are not visible outside",
         )  # fmt: skip
     elif scope.kinds[alias] and field != "count":

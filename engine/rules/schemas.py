@@ -139,7 +139,7 @@ def _example_fact() -> Schema:
         "file": _said("With line: order in one file", _TEXT),
         "from": _NUMBER,
         "to": _NUMBER,
-        "scope": _one_of(reader_examples.SCOPES),
+        "scope": _said(f"{', '.join(reader_examples.SCOPES)}; or a field of that name", _TEXT),
         **{name: {"type": "integer" if kind == "int" else "string"} for name, kind in SUBJECT_TYPES.items()},
     }
     return {"type": "object", "required": ["kind"], "properties": notation}
