@@ -1,4 +1,7 @@
-"""The table of Python exceptions (``knowledge/builtin/profiles/exceptions.yaml``): genuine failure, echo, or read elsewhere."""
+"""What an exception is: a genuine failure, an echo, or read elsewhere.
+
+The table is ``knowledge/builtin/profiles/exceptions.yaml``.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ from knowledge import BUILTIN
 MESSAGE_KEPT = 200
 """Characters of an exception's message that a fact keeps."""
 
-_LIBRARY = re.compile(r"site-packages|dist-packages|/lib/python\d|<frozen |<string>|multiprocessing/|concurrent/futures/")
+_LIBRARY = re.compile(
+    r"site-packages|dist-packages|/lib/python\d|<frozen |<string>|multiprocessing/|concurrent/futures/"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +63,7 @@ def classify(name: str, message: str, frames: Sequence[Frame] = ()) -> Exception
 
 
 def fields_of(error: PythonException, row: ExceptionRule) -> dict[str, Scalar]:
-    """Fields of ``job.exception`` for an exception: class name, first line of the message, category, place in user code."""
+    """Fields of ``job.exception``: class name, first line of the message, category, place in user code."""
     found: dict[str, Scalar] = {"error": error.name.rpartition(".")[2], "class": row.category}
     message = error.message.partition("\n")[0].strip()
     if message:
@@ -69,10 +74,15 @@ def fields_of(error: PythonException, row: ExceptionRule) -> dict[str, Scalar]:
     return found
 
 
+def library(path: str) -> bool:
+    """Whether a source file belongs to a library rather than to the program."""
+    return bool(_LIBRARY.search(path))
+
+
 def location(frames: Sequence[Frame]) -> str:
     """``file:line`` of the innermost frame outside libraries, empty where there is none."""
     for frame in reversed(frames):
-        if not _LIBRARY.search(frame.file):
+        if not library(frame.file):
             return f"{frame.file}:{frame.line}"
     return ""
 

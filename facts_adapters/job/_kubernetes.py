@@ -1,0 +1,136 @@
+"""Reasons of Kubernetes turned into facts, and its documents.
+
+The table is ``knowledge/builtin/profiles/kubernetes_reasons.yaml``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from engine.authored import load_document
+from engine.facts.model import Observation, Reading, Scalar, Source
+from facts_adapters.adapter import Context, EvidenceFile
+from facts_adapters.job._outcome import outcome
+from knowledge import BUILTIN
+
+EMITS = (
+    *("host.pod_evicted", "host.oom_event", "host.node_lost", "host.pod_event", "job.cancelled", "job.restart"),
+    *("job.finished", "job.process_exit", "job.scheduler_end", "job.rendezvous_incomplete", "job.placement"),
+)
+"""Kinds that the Kubernetes readers may yield."""
+
+TEXT_KEPT = 200
+MOST_BYTES = 64 << 20
+"""Bytes of a JSON document that are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonRule:
+    """A row of the table."""
+
+    reason: re.Pattern[str]
+    message: re.Pattern[str] | None
+    kind: str
+    constants: Mapping[str, Scalar]
+
+
+@cache
+def _rows(part: str) -> tuple[ReasonRule, ...]:
+    profile = load_document(BUILTIN / "profiles" / "kubernetes_reasons.yaml").value
+    return tuple(
+        ReasonRule(
+            re.compile(row["reason"]),
+            re.compile(row["message"]) if "message" in row else None,
+            str(row["emits"]),
+            row.get("set", {}),
+        )
+        for row in profile[part]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An event, the end of a container or a condition, with where it stands and when it was."""
+
+    reason: str
+    message: str
+    source: Source
+    pod: str = ""
+    node: str | None = None
+    when: Reading | None = None
+
+
+def observe(happening: Happening, part: str = "events") -> Observation:
+    """The fact that a happening states; ``host.pod_event`` where the table does not know the reason."""
+    for row in _rows(part):
+        found = row.message.search(happening.message) if row.message else None
+        if row.reason.fullmatch(happening.reason) and (found or not row.message):
+            fields = dict(row.constants) | _fields(row.kind, happening)
+            if found and "exit_code" in found.groupdict():
+                fields |= outcome(int(found["exit_code"]))
+            return _made(row.kind, happening, fields)
+    return _made("host.pod_event", happening, _fields("host.pod_event", happening))
+
+
+def _fields(kind: str, happening: Happening) -> dict[str, Scalar]:
+    text = happening.message[:TEXT_KEPT]
+    if kind == "host.pod_event":
+        return {"reason": happening.reason, "pod": happening.pod, "text": text}
+    if kind == "host.pod_evicted":
+        return {"reason": text or happening.reason, "pod": happening.pod}
+    if kind == "host.node_lost":
+        return {"reason": happening.reason, "reporter": "kubernetes"}
+    if kind in ("host.oom_event", "job.process_exit"):
+        return {"reporter": "kubernetes"}
+    return {}
+
+
+def _made(kind: str, happening: Happening, fields: dict[str, Scalar]) -> Observation:
+    return Observation(kind, happening.source, fields, host=happening.node, when=happening.when)
+
+
+def documents(file: EvidenceFile, context: Context) -> Iterator[tuple[Mapping[str, Any], int, str]]:
+    """The items of a JSON or YAML list (or the one object) with the line that names each."""
+    with file.open() as stream:
+        text = stream.read(MOST_BYTES).decode("utf-8", "replace")
+    try:
+        content = json.loads(text) if text.lstrip()[:1] in "{[" else _yaml(text)
+    except ValueError as error:
+        context.warn(file.path, 1, f"neither JSON nor YAML: {error}")
+        return
+    found = content.get("items", [content]) if isinstance(content, dict) else content
+    position = 0
+    for item in found if isinstance(found, list) else ():
+        if isinstance(item, dict):
+            name = str(at(item, "metadata", "name") or "")
+            seen = text.find(name, position) if name else -1
+            position = seen if seen >= 0 else position
+            line = text.count("\n", 0, position) + 1
+            yield item, line, name
+
+
+def _yaml(text: str) -> Any:
+    import yaml  # only where somebody saved YAML; loading is safe and depth is bounded by the file's size
+
+    try:
+        documents = list(yaml.safe_load_all(text))
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValueError(str(error).partition("\n")[0]) from error
+    return documents[0] if len(documents) == 1 else {"items": documents}
+
+
+def at(value: Any, *keys: str) -> Any:
+    """The value behind a path of keys, ``None`` where it does not exist."""
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def stamp(value: Any, context: Context) -> Reading | None:
+    """An RFC 3339 time as a reading."""
+    return context.reading(str(value)) if value else None

@@ -1,0 +1,119 @@
+"""``kubectl get events`` as JSON, YAML or table, and the Events part of ``kubectl describe``.
+
+A table states ages only, so its facts have no time. Times in JSON are the first that is there of ``eventTime``,
+``lastTimestamp``, ``firstTimestamp``, ``series.lastObservedTime`` and the creation time, all UTC.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from engine.facts.model import Observation, Source
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.job._kubernetes import EMITS, Happening, at, documents, observe, stamp
+
+_AGE = r"(?:<\w+>|(?:\d+[dhms])+)"
+_ROW = re.compile(
+    rf"^(?:(?P<namespace>[a-z0-9][\w.-]*)\s+)?(?P<age>{_AGE})(?: \(x\d+ over {_AGE}\))?\s+(?P<type>Normal|Warning)\s+"
+    r"(?P<reason>[A-Z]\w+)\s+(?P<kind>[a-z][\w.]*)/(?P<name>\S+)\s+(?P<message>\S.*)$"
+)
+_DESCRIBED = re.compile(
+    rf"^\s+(?P<type>Normal|Warning)\s+(?P<reason>[A-Z]\w+)\s+(?P<age>{_AGE})(?: \(x\d+ over {_AGE}\))?\s+"
+    r"(?P<component>[a-z][\w.-]*(?:, \S+)?)\s{2,}(?P<message>\S.*)$"
+)
+_TIMES = (
+    ("eventTime",),
+    ("lastTimestamp",),
+    ("deprecatedLastTimestamp",),
+    ("firstTimestamp",),
+    ("deprecatedFirstTimestamp",),
+    ("series", "lastObservedTime"),
+    ("metadata", "creationTimestamp"),
+)
+
+
+def sniff(head: Head) -> Verdict:
+    """Events in JSON or YAML, or at least one row of an event table."""
+    text = head.text
+    if re.search(r'"?kind"?: "?Event(?:List)?"?', text) and ("involvedObject" in text or "regarding" in text):
+        return Verdict(0.95, "kubectl get events -o json/yaml")
+    rows = sum(1 for line in head.lines if _ROW.match(line) or _DESCRIBED.match(line))
+    return Verdict(0.9, f"{rows} rows of an event table") if rows else Verdict(0.0, "no event rows")
+
+
+def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
+    """One fact per event."""
+    first = next(iter(file.lines()), None)
+    text = first.text.lstrip() if first else ""
+    if text[:1] == "{" or re.match(r"(?:---|apiVersion:|items:|- apiVersion:)", text):
+        for item, line, _ in documents(file, context):
+            if at(item, "kind") in ("Event", None):
+                yield _event(file, item, line, context)
+        return
+    for row in file.lines():
+        found = _ROW.match(row.text)
+        if found:
+            pod = found["name"] if found["kind"] == "pod" else ""
+            node = found["name"] if found["kind"] == "node" else None
+            source = Source(file.path, row.number, row.text[:2000])
+            yield observe(Happening(found["reason"], found["message"], source, pod, node))
+        elif described := _DESCRIBED.match(row.text):
+            _, _, node_name = described["component"].partition(", ")
+            source = Source(file.path, row.number, row.text[:2000])
+            yield observe(Happening(described["reason"], described["message"], source, "", node_name or None))
+
+
+def _event(file: EvidenceFile, item: Mapping[str, Any], line: int, context: Context) -> Observation:
+    subject = at(item, "involvedObject") or at(item, "regarding") or {}
+    message = str(item.get("message") or item.get("note") or "")
+    reason = str(item.get("reason") or "")
+    name = str(at(subject, "name") or "")
+    when = next((time for path in _TIMES if (time := stamp(at(item, *path), context))), None)
+    node = at(item, "source", "host") or at(item, "deprecatedSource", "host")
+    if at(subject, "kind") == "Node":
+        node = name
+    pod = name if at(subject, "kind") == "Pod" else ""
+    source = Source(file.path, line, f"{reason}: {message}"[:2000])
+    return observe(Happening(reason, message, source, pod, str(node) if node else None, when))
+
+
+ADAPTER = Adapter(
+    name="kubernetes_events",
+    branch="job",
+    emits=EMITS,
+    coverage="orchestrator",
+    sniff=sniff,
+    read=read,
+    samples=(
+        Sample(
+            "LAST SEEN   TYPE      REASON      OBJECT               MESSAGE\n"
+            "4m11s       Warning   Evicted     pod/train-worker-0   The node was low on resource: memory.\n"
+            "4m11s       Normal    Killing     pod/train-worker-0   Stopping container pytorch\n"
+            "3m          Normal    NodeNotReady   node/gpu12        Node gpu12 status is now: NodeNotReady\n",
+            (
+                ("host.pod_evicted", {"pod": "train-worker-0", "reason": "The node was low on resource: memory."}),
+                ("host.pod_event", {"reason": "Killing"}),
+                ("host.node_lost", {"host": "gpu12", "reporter": "kubernetes"}),
+            ),
+        ),
+        Sample(
+            '{"apiVersion": "v1", "kind": "List", "items": [{"kind": "Event", "type": "Warning", "reason": '
+            '"Preempted",\n'
+            '"message": "Preempted by a pod on node gpu12", "eventTime": null, "lastTimestamp": '
+            '"2026-02-01T10:00:00Z",\n'
+            '"metadata": {"name": "train-worker-0.17"}, "involvedObject": {"kind": "Pod", "name": "train-worker-0"},\n'
+            '"source": {"component": "default-scheduler"}}]}\n',
+            (("job.cancelled", {"reason": "preemption", "entity": "pod"}),),
+            path="k8s/events.json",
+        ),
+        Sample(
+            "Events:\n  Type     Reason     Age    From               Message\n"
+            "  ----     ------     ----   ----               -------\n"
+            "  Warning  OOMKilling  2m    kernel-monitor, gpu12   Memory cgroup out of memory: Killed process 812\n",
+            (("host.oom_event", {"reporter": "kubernetes", "host": "gpu12"}),),
+        ),
+        Sample("2m  Normal speed on port pod/7\nWarning: nothing\n"),
+    ),
+)

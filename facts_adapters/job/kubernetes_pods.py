@@ -1,0 +1,182 @@
+"""Status of pods and of training jobs from ``kubectl get pods|pytorchjobs|jobs ... -o json|yaml``.
+
+How containers ended, restarts, evictions, pods that never ran, and which pod ran on which node (core v1, batch v1,
+Kubeflow v1).
+
+A container that says OOMKilled lost its first process; a killed child shows elsewhere and leaves ``Error`` here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from engine.facts.model import Observation, Reading, Scalar, Source
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.job._kubernetes import EMITS, Happening, at, documents, observe, stamp
+from facts_adapters.job._outcome import outcome
+
+_PHASES = {"Succeeded": "completed", "Failed": "failed", "Unknown": "unknown"}
+_JOB_KINDS = re.compile(r"\w*Job|JobSet|TrainJob|RayCluster|PodGroup")
+
+
+def sniff(head: Head) -> Verdict:
+    """Pods or jobs with a status, in JSON or YAML."""
+    text = head.text
+    shape = text.lstrip()[:1] in ("{", "[") or re.match(r"\s*(?:---\s*)?apiVersion:", text)
+    kind = re.search(r'"?kind"?: "?(?:Pod|PodList|\w*Job|JobList)"?\s*[,\n]', text)
+    if shape and kind and re.search(r'"?(?:containerStatuses|conditions|phase|replicaStatuses)"?:', text):
+        return Verdict(0.95, "status of pods or jobs")
+    return Verdict(0.0, "no pod status")
+
+
+def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
+    """Facts of every pod and job in the file."""
+    for item, line, name in documents(file, context):
+        kind = str(item.get("kind") or "Pod")
+        if kind == "Pod":
+            yield from _pod(Pod(file.path, line, name, item), context)
+        elif _JOB_KINDS.fullmatch(kind):
+            yield from _job(file, item, line, name, context)
+
+
+class Pod:
+    """One pod: its name, its node and the parts of its status."""
+
+    def __init__(self, path: str, line: int, name: str, item: Mapping[str, Any]) -> None:
+        node = at(item, "spec", "nodeName")
+        self.name = name
+        self.node = str(node) if node else None
+        self.status: Mapping[str, Any] = at(item, "status") or {}
+        self.address = self.status.get("podIP")
+        self.source = Source(
+            path, line, f"pod {name} on {node}: {self.status.get('phase')} {self.status.get('reason') or ''}"
+        )
+
+    def observation(self, kind: str, fields: dict[str, Scalar], when: Reading | None = None) -> Observation:
+        """A fact about this pod's node."""
+        return Observation(kind, self.source, fields, host=self.node, when=when)
+
+    def happening(self, reason: str, message: str, when: Reading | None) -> Happening:
+        """The same pod as the subject of a reason."""
+        return Happening(reason, message, self.source, self.name, self.node, when)
+
+
+def _pod(pod: Pod, context: Context) -> Iterator[Observation]:
+    if pod.node:
+        fields: dict[str, Scalar] = {"name": pod.name}
+        if pod.address:
+            fields["address"] = str(pod.address)
+        yield pod.observation("job.placement", fields)
+    phase = str(pod.status.get("phase") or "")
+    reason = str(pod.status.get("reason") or "")
+    if phase == "Pending":
+        yield pod.observation("job.rendezvous_incomplete", {"missing": pod.name})
+    if reason:
+        yield observe(pod.happening(reason, str(pod.status.get("message") or ""), _end(pod.status, context)))
+    for container in pod.status.get("containerStatuses") or ():
+        if isinstance(container, dict):
+            yield from _container(pod, container, context)
+    for condition in pod.status.get("conditions") or ():
+        if at(condition, "type") == "DisruptionTarget" and at(condition, "status") == "True":
+            when = stamp(at(condition, "lastTransitionTime"), context)
+            happening = pod.happening(str(condition.get("reason") or ""), str(condition.get("message") or ""), when)
+            yield observe(happening, "conditions")
+    if phase in _PHASES:
+        state: dict[str, Scalar] = {"state": _PHASES[phase], "reporter": "kubernetes", "entity": "pod"}
+        yield pod.observation("job.scheduler_end", state, _end(pod.status, context))
+
+
+def _end(status: Mapping[str, Any], context: Context) -> Reading | None:
+    for container in status.get("containerStatuses") or ():
+        ended = stamp(at(container, "state", "terminated", "finishedAt"), context)
+        if ended:
+            return ended
+    return None
+
+
+def _container(pod: Pod, container: Mapping[str, Any], context: Context) -> Iterator[Observation]:
+    restarts = container.get("restartCount")
+    if isinstance(restarts, int) and restarts > 0:
+        yield pod.observation("job.restart", {"attempt": restarts, "what": "container"})
+    for part in ("lastState", "state"):
+        ended = at(container, part, "terminated")
+        if isinstance(ended, dict):
+            yield from _terminated(pod, ended, context)
+    waiting = at(container, "state", "waiting")
+    if isinstance(waiting, dict) and waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+        yield observe(pod.happening(str(waiting["reason"]), str(waiting.get("message") or ""), None))
+
+
+def _terminated(pod: Pod, ended: Mapping[str, Any], context: Context) -> Iterator[Observation]:
+    code, reason = ended.get("exitCode"), str(ended.get("reason") or "")
+    when = stamp(ended.get("finishedAt"), context)
+    if reason == "OOMKilled":
+        yield pod.observation("host.oom_event", {"reporter": "kubernetes"}, when)
+    if isinstance(code, int) and code != 0:
+        fields: dict[str, Scalar] = {"reporter": "kubernetes", **outcome(code)}
+        signal = ended.get("signal")
+        if isinstance(signal, int) and signal > 0:
+            fields["signal"] = signal
+        yield pod.observation("job.process_exit", fields, when)
+
+
+def _job(file: EvidenceFile, item: Mapping[str, Any], line: int, name: str, context: Context) -> Iterator[Observation]:
+    for condition in at(item, "status", "conditions") or ():
+        if at(condition, "status") != "True":
+            continue
+        what, reason = str(condition.get("type") or ""), str(condition.get("reason") or "")
+        message = str(condition.get("message") or "")
+        when = stamp(at(condition, "lastTransitionTime"), context)
+        source = Source(file.path, line, f"{name} {what}: {message}"[:2000])
+        if what in ("Succeeded", "Complete"):
+            yield Observation("job.finished", source, {"what": "kubernetes"}, job=name or None, when=when)
+        elif what == "Restarting":
+            yield Observation("job.restart", source, {"what": "operator"}, job=name or None, when=when)
+        elif what in ("Failed", "Suspended") and reason:
+            observation = observe(Happening(reason, message, source, "", None, when))
+            observation.job = name or None
+            yield observation
+
+
+ADAPTER = Adapter(
+    name="kubernetes_pods",
+    branch="job",
+    emits=EMITS,
+    coverage="orchestrator",
+    sniff=sniff,
+    read=read,
+    samples=(
+        Sample(
+            '{"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "train-worker-1"}, "spec": '
+            '{"nodeName": "gpu13"},\n'
+            '"status": {"phase": "Failed", "podIP": "10.1.2.3", "containerStatuses": [{"name": "pytorch", '
+            '"restartCount": 2,\n'
+            '"state": {"terminated": {"exitCode": 137, "reason": "OOMKilled", "finishedAt": '
+            '"2026-02-01T10:00:00Z"}}}]}}]}\n',
+            (
+                ("job.placement", {"name": "train-worker-1", "address": "10.1.2.3", "host": "gpu13"}),
+                ("job.restart", {"attempt": 2}),
+                ("host.oom_event", {"host": "gpu13"}),
+                ("job.process_exit", {"signal": 9, "exit_code": 137, "reporter": "kubernetes"}),
+                ("job.scheduler_end", {"state": "failed", "entity": "pod"}),
+            ),
+            path="k8s/pods.json",
+        ),
+        Sample(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: train-worker-2\nspec:\n  nodeName: gpu14\nstatus:\n  "
+            "phase: Failed\n"
+            "  reason: Evicted\n  message: 'The node was low on resource: ephemeral-storage.'\n",
+            (("host.pod_evicted", {"pod": "train-worker-2", "host": "gpu14"}),),
+            path="k8s/pod.yaml",
+        ),
+        Sample(
+            '{"kind": "PyTorchJob", "metadata": {"name": "bert"}, "status": {"conditions": [{"type": "Succeeded",\n'
+            '"status": "True", "reason": "PyTorchJobSucceeded", "lastTransitionTime": "2026-02-01T10:00:00Z"}]}}\n',
+            (("job.finished", {"what": "kubernetes", "job": "bert"}),),
+            path="k8s/pytorchjob.json",
+        ),
+        Sample('{"kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"phase": "none"}}\n', path="k8s/cm.json"),
+    ),
+)

@@ -1,0 +1,154 @@
+"""Progress bars in logs (tqdm, Hugging Face datasets, Lightning): how far one rank's long work is.
+
+Of a run of bar lines of one writer the first and the last of each bar are kept. The meaning of labels is in
+``knowledge/builtin/profiles/progress_labels.yaml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from engine.authored import load_document
+from engine.facts.model import Observation, Scalar
+from facts_adapters.adapter import Context, Sample
+from facts_adapters.text.blocks import Block, BlockLine, BlockReader
+from knowledge import BUILTIN
+
+_BAR = re.compile(
+    r"(?P<label>[^|%\r\n]{0,120}?):?\s*(?P<percent>\d{1,3})%\|[^|]*\|\s*"
+    r"(?P<done>[\d.]+)(?P<done_unit>[kMGT]?)i?B?/(?P<total>[\d.]+)(?P<total_unit>[kMGT]?)i?B?\s*"
+    r"\[(?P<elapsed>(?:\d+:)?\d+:\d\d)<(?P<remaining>(?:\d+:)?\d+:\d\d|\?)"
+    r"(?:,\s*[\d.?]+ ?(?P<rate>[kMGT]?i?[A-Za-z]+/s|s/[A-Za-z]+))?"
+)
+_SCALE = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
+_PREFIX = re.compile(r"^.*[\]>)]\s*(?=[A-Za-z])")
+LABEL_KEPT = 80
+"""Characters of a label that a fact keeps."""
+
+Bar = tuple[BlockLine, dict[str, Scalar]]
+
+
+@cache
+def _rules() -> tuple[tuple[tuple[str, re.Pattern[str]], ...], tuple[tuple[str, re.Pattern[str]], ...], str]:
+    profile = load_document(BUILTIN / "profiles" / "progress_labels.yaml").value
+    labels = tuple((row["purpose"], re.compile(row["label"])) for row in profile["rules"])
+    units = tuple((row["purpose"], re.compile(row["unit"])) for row in profile["units"])
+    return labels, units, str(profile["default"])
+
+
+def purpose(label: str, unit: str) -> str:
+    """What the bar counts: training, preprocessing, evaluation, checkpoint or download."""
+    labels, units, default = _rules()
+    for name, pattern in labels:
+        if pattern.search(label):
+            return name
+    for name, pattern in units:
+        if pattern.search(unit):
+            return name
+    return default
+
+
+def seconds(clock: str) -> int:
+    """``mm:ss`` or ``hh:mm:ss`` in seconds."""
+    total = 0
+    for part in clock.split(":"):
+        total = total * 60 + int(part)
+    return total
+
+
+def _number(text: str, unit: str) -> int | None:
+    try:
+        return int(float(text) * _SCALE[unit])
+    except (ValueError, OverflowError):
+        return None
+
+
+def _bars(line: BlockLine) -> Iterator[Bar]:
+    for match in _BAR.finditer(line.text):
+        done, total = _number(match["done"], match["done_unit"]), _number(match["total"], match["total_unit"])
+        if done is None or total is None:
+            continue
+        label = _PREFIX.sub("", match["label"]).strip(" :.")[-LABEL_KEPT:]
+        rate = match["rate"] or ""
+        unit = rate.replace("s/", "", 1) if rate.startswith("s/") else rate.partition("/")[0]
+        fields: dict[str, Scalar] = {
+            "done": done,
+            "total": total,
+            "elapsed_s": seconds(match["elapsed"]),
+            "finished": done >= total,
+            "purpose": purpose(label, unit),
+        }
+        if label:
+            fields["label"] = label
+        if match["remaining"] != "?":
+            fields["remaining_s"] = seconds(match["remaining"])
+        yield line, fields
+
+
+def begins(message: str) -> bool:
+    """True for a line with a bar."""
+    return bool(_BAR.search(message))
+
+
+def continues(_so_far: Sequence[str], message: str) -> bool:
+    """True as long as bars follow each other."""
+    return "%|" in message
+
+
+def read(block: Block, _context: Context) -> Iterator[Observation]:
+    """``job.work_in_progress`` for the first and the last line of each bar."""
+    ends: dict[tuple[Scalar | None, ...], list[Bar]] = {}
+    for line in block.lines:
+        for bar in _bars(line):
+            key = (bar[1].get("label"), bar[1]["total"])
+            kept = ends.setdefault(key, [bar])
+            if bar is not kept[0]:
+                kept[1:] = [bar]
+    found = sorted((bar for bars in ends.values() for bar in bars), key=lambda bar: bar[0].number)
+    for line, fields in found:
+        yield Observation("job.work_in_progress", block.source(line.number), fields)
+
+
+BLOCK = BlockReader(
+    name="progress_bar",
+    literals=("%|",),
+    begins=begins,
+    continues=continues,
+    read=read,
+    emits=("job.work_in_progress",),
+    samples=(
+        Sample(
+            "[default0]:Running tokenizer on dataset:   1%|          | 93786/6264000 [00:40<43:34, 2359.57 "
+            "examples/s]\n"
+            "[default0]:Running tokenizer on dataset:   3%|2         | 189481/6264000 [01:20<42:54, 2359.57 "
+            "examples/s]\n"
+            "[default0]:Running tokenizer on dataset:   4%|4         | 285854/6264000 [02:00<42:13, 2359.57 "
+            "examples/s]\n",
+            (
+                (
+                    "job.work_in_progress",
+                    {
+                        "label": "Running tokenizer on dataset",
+                        "done": 93786,
+                        "total": 6264000,
+                        "elapsed_s": 40,
+                        "purpose": "preprocessing",
+                    },
+                ),
+                ("job.work_in_progress", {"done": 285854, "elapsed_s": 120, "remaining_s": 2533, "finished": False}),
+            ),
+        ),
+        Sample(
+            " 12%|#2        | 120/1000 [1:02:03<15:04,  1.03s/it]\n 13%|#3        | 130/1000 [1:02:14<15:00,  "
+            "1.03s/it]\n",
+            (("job.work_in_progress", {"done": 130, "total": 1000, "elapsed_s": 3734, "purpose": "training"}),),
+        ),
+        Sample(
+            "Evaluating: 100%|##########| 50/50 [00:10<00:00,  4.9it/s]\n",
+            (("job.work_in_progress", {"purpose": "evaluation", "finished": True}),),
+        ),
+        Sample("disk use 81%| of /data\nGPU-Util 100%| 7/8\n"),
+    ),
+)
