@@ -86,7 +86,7 @@ ADAPTER = Adapter(
             "/usr/local/Ascend/driver/tools/hccn_tool -i 3 -stat -g\npacket statistics:\nroce_new_pkt_rty_num:17\n",
             (
                 ("nic.port_state", {"state": "down", "device": "3"}),
-                ("sample", {"family": "hccn_stat", "counter": "roce_new_pkt_rty_num", "value": 17, "device": "3"}),
+                ("counter", {"family": "hccn_stat", "counter": "roce_new_pkt_rty_num", "value": 17, "device": "3"}),
             ),
         ),
         Sample("the link status is fine: UP\n", ()),

@@ -132,8 +132,8 @@ ADAPTER = Adapter(
             '"stats64":{"rx":{"bytes":5,"crc_errors":2},"tx":{"carrier_changes":4}}}]',
             (
                 ("nic.mtu", {"netdev": "eth2", "mtu": 9000, "role": "data"}),
-                ("sample", {"family": "ip_link", "counter": "rx_crc_errors", "value": 2, "device": "eth2"}),
-                ("sample", {"counter": "carrier_changes", "value": 4}),
+                ("counter", {"family": "ip_link", "counter": "rx_crc_errors", "value": 2, "device": "eth2"}),
+                ("counter", {"counter": "carrier_changes", "value": 4}),
             ),
         ),
         Sample(
@@ -143,7 +143,7 @@ ADAPTER = Adapter(
             (
                 ("nic.mtu", {"netdev": "eth3", "mtu": 4200}),
                 ("nic.interface_down", {"netdev": "eth3", "admin_up": True, "carrier": False}),
-                ("sample", {"counter": "rx_errors", "value": 3}),
+                ("counter", {"counter": "rx_errors", "value": 3}),
             ),
         ),
         Sample("1: lo: 127.0.0.1 is local\n", ()),

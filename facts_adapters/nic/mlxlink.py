@@ -161,7 +161,7 @@ ADAPTER = Adapter(
             "Effective Physical BER             : 3E-9\nRaw Physical BER                   : 15E-255\n"
             "Link Down Counter                  : 4\n",
             (
-                ("sample", {"family": "mlxlink", "counter": "link_down_counter", "value": 4, "device": "mlx5_3"}),
+                ("counter", {"family": "mlxlink", "counter": "link_down_counter", "value": 4, "device": "mlx5_3"}),
                 ("nic.link_reason", {"class": "signal", "side": "unknown"}),
                 ("nic.optics", {"problem": "ber_high", "value": 3e-9}),
                 ("nic.port_state", {"state": "down", "physical": "unknown"}),

@@ -57,7 +57,7 @@ ADAPTER = Adapter(
             "LinkDownedCounter:...............2\n",
             (
                 (
-                    "sample",
+                    "counter",
                     {"family": "ibquery_host", "counter": "LinkDownedCounter", "value": 2, "port": "mlx5_0:1"},
                 ),
             ),

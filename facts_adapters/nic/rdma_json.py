@@ -100,7 +100,7 @@ ADAPTER = Adapter(
         ),
         Sample(
             '[{"ifindex":0,"ifname":"mlx5_8","port":1,"packet_seq_err":12}]',
-            (("sample", {"family": "mlx5_hw", "counter": "packet_seq_err", "value": 12, "device": "mlx5_8"}),),
+            (("counter", {"family": "mlx5_hw", "counter": "packet_seq_err", "value": 12, "device": "mlx5_8"}),),
         ),
         Sample(
             '[{"ifname":"mlx5_0","port":1,"lqpn":17,"rqpn":40,"type":"RC","state":"ERR","pid":12,"comm":"python"}]',

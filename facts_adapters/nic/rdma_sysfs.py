@@ -100,13 +100,13 @@ ADAPTER = Adapter(
             "/sys/class/infiniband/mlx5_0/ports/1/hw_counters/packet_seq_err:3655\n"
             "/sys/class/infiniband/mlx5_0/ports/1/counters/link_downed:2\n",
             (
-                ("sample", {"family": "mlx5_hw", "counter": "packet_seq_err", "value": 3655, "device": "mlx5_0"}),
-                ("sample", {"family": "ib_port", "counter": "link_downed", "value": 2, "port": "mlx5_0:1"}),
+                ("counter", {"family": "mlx5_hw", "counter": "packet_seq_err", "value": 3655, "device": "mlx5_0"}),
+                ("counter", {"family": "ib_port", "counter": "link_downed", "value": 2, "port": "mlx5_0:1"}),
             ),
         ),
         Sample(
             "259\n",
-            (("sample", {"counter": "local_ack_timeout_err", "value": 259}),),
+            (("counter", {"counter": "local_ack_timeout_err", "value": 259}),),
             "t0/n1/mlx5_2/ports/1/hw_counters/local_ack_timeout_err",
         ),
         Sample("259\n", (), "t0/n1/notes/answer.txt"),

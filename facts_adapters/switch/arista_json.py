@@ -1,0 +1,189 @@
+"""Arista EOS ``show … | json``: interface, error, pause, watchdog, ECN and flow control tables.
+
+A watchdog table without ports says that the watchdog never fired; it is read as "no storm".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from engine.facts.model import CounterSample, Observation, Reading, Scalar, Source
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.switch._tables import Counters, host_of, observation, prompt
+
+_MARKS = re.compile(
+    r'"(?:interfaceErrorCounters|interfaceCounters|intfQueueCounters|interfaceFlowControls)"\s*:|"inDiscards"\s*:'
+    r'|"stuckCount"\s*:|"egressQueueCounters"\s*:'
+)
+_WATCHDOG = re.compile(r"watchdog", re.IGNORECASE)
+_LONGEST = 16 << 20
+_SHORT = {"Et": "Ethernet", "Ma": "Management", "Po": "Port-Channel"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """One JSON document of a session: its values, its text, where it begins and what command printed it."""
+
+    values: dict[str, Any]
+    text: str
+    first_line: int
+    command: str
+    host: str | None
+
+    def at(self, path: str, *names: str) -> Source:
+        """The line of the last of nested keys."""
+        place = 0
+        for name in names:
+            found = self.text.find(f'"{name}"', place)
+            place = found if found >= 0 else place
+        return Source(path, self.first_line + self.text.count("\n", 0, place), f'"{names[-1]}"')
+
+
+def port_name(name: str) -> str:
+    """The full name of a port: ``Et1/1`` is ``Ethernet1/1``."""
+    match = re.match(r"(Et|Ma|Po)(\d[\d/]*)$", name)
+    return _SHORT[match[1]] + match[2] if match else name
+
+
+def _documents(text: str, file: EvidenceFile) -> Iterator[_Document]:
+    decoder = json.JSONDecoder()
+    place, command, host = 0, file.path.rpartition("/")[2], file.host
+    while True:
+        start = text.find("{", place)
+        if start < 0:
+            return
+        for line in text[place:start].splitlines():
+            shell = prompt(line.strip())
+            if shell:
+                command, host = shell["command"] or command, file.host or host_of(shell)
+        try:
+            values, end = decoder.raw_decode(text, start)
+        except ValueError:
+            place = start + 1
+            continue
+        if isinstance(values, dict):
+            yield _Document(values, text[start:end], text.count("\n", 0, start) + 1, command, host)
+        place = end
+
+
+def _sniff(head: Head) -> Verdict:
+    if _MARKS.search(head.text):
+        return Verdict(0.95, "JSON of Arista EOS")
+    empty = re.fullmatch(r'\s*\{\s*"interfaces"\s*:\s*\{\s*\}\s*\}\s*', head.text)
+    if empty and _WATCHDOG.search(head.path):
+        return Verdict(0.9, "empty watchdog table of Arista EOS")
+    return Verdict(0.0, "")
+
+
+def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
+    with file.open() as stream:
+        text = stream.read(_LONGEST).decode("utf-8", "replace")
+    when = context.snapshot_time(file.path)
+    for document in _documents(text, file):
+        yield from _document(document, file, context, when)
+
+
+def _document(
+    document: _Document, file: EvidenceFile, context: Context, when: Reading | None
+) -> Iterator[Observation | CounterSample]:
+    values = document.values
+    make = Counters(file, "arista_json", document.host, when)
+    for name, row in _rows(values, "interfaceErrorCounters"):
+        yield from _numbers(document, make, "arista_port", name, row)
+    for name, row in _rows(values, "interfaceCounters"):
+        family = "arista_pfc" if "rxFrames" in row or "txFrames" in row else "arista_port"
+        yield from _numbers(document, make, family, name, row)
+    for name, row in _rows(values, "intfQueueCounters"):
+        for queue, count in (row.get("queueCounters") or {}).items():
+            if str(queue).isdigit() and str(count).isdigit():
+                where = document.at(file.path, name, queue)
+                yield from make.sample(
+                    "arista_queue", "ecn_marked_packets", int(count), where, port_name(name), int(queue)
+                )
+    interfaces = values.get("interfaces")
+    if isinstance(interfaces, dict):
+        if not interfaces and _WATCHDOG.search(document.command + file.path):
+            fields: dict[str, Scalar | None] = {"class": "pause_storm", "samples": 1}
+            where = document.at(file.path, "interfaces")
+            yield observation("switch.counter_idle", where, fields, host=document.host, when=when)
+        for name, row in _rows(values, "interfaces"):
+            yield from _interface(document, file, context, make, name, row)
+
+
+def _rows(values: dict[str, Any], table: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    rows = values.get(table)
+    if isinstance(rows, dict):
+        yield from ((name, row) for name, row in rows.items() if isinstance(row, dict))
+
+
+def _numbers(
+    document: _Document, make: Counters, family: str, name: str, row: dict[str, Any]
+) -> Iterator[CounterSample]:
+    for counter, value in row.items():
+        if isinstance(value, int) and not isinstance(value, bool):
+            where = document.at(make.file.path, name, counter)
+            yield from make.sample(family, counter, value, where, port_name(name))
+
+
+def _interface(
+    document: _Document, file: EvidenceFile, context: Context, make: Counters, name: str, row: dict[str, Any]
+) -> Iterator[Observation | CounterSample]:
+    stamp = row.get("lastUpdateTimestamp")
+    if isinstance(stamp, (int, float)):
+        make = Counters(file, make.adapter, make.host, context.reading(f"{stamp:.3f}") or make.when)
+    yield from _numbers(document, make, "arista_port", name, row)
+    for queue, counts in (row.get("txQueues") or {}).items():
+        if isinstance(counts, dict) and str(queue).isdigit():
+            for counter in ("stuckCount", "recoveryCount"):
+                where = document.at(file.path, name, queue)
+                yield from make.sample(
+                    "arista_pfc", counter, _count(counts.get(counter)), where, port_name(name), int(queue)
+                )
+            if _count(counts.get("stuckCount")):
+                fields = {"queue": int(queue), "detected": _count(counts.get("stuckCount")), "status": "unknown"}
+                yield observation(
+                    "switch.pfc_watchdog", where, fields, host=make.host, port=port_name(name), when=make.when
+                )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+ADAPTER = Adapter(
+    name="arista_json",
+    branch="switch",
+    emits=(
+        "switch.counter_rise",
+        "switch.counter_activity",
+        "switch.counter_value",
+        "switch.counter_idle",
+        "switch.pfc_watchdog",
+    ),
+    coverage="switch_counters",
+    sniff=_sniff,
+    read=_read,
+    samples=(
+        Sample(
+            '{"interfaceErrorCounters": {"Ethernet1/1": {"inErrors": 4, "fcsErrors": 4}}}',
+            (("counter", {"family": "arista_port", "counter": "fcsErrors", "value": 4, "port": "Ethernet1/1"}),),
+        ),
+        Sample(
+            '{"interfaces": {"Ethernet5/1": {"txQueues": {"3": {"stuckCount": 2, "recoveryCount": 1}}}}}',
+            (
+                ("counter", {"family": "arista_pfc", "counter": "stuckCount", "value": 2, "queue": 3}),
+                ("switch.pfc_watchdog", {"queue": 3, "detected": 2, "port": "Ethernet5/1"}),
+            ),
+        ),
+        Sample(
+            '{\n    "interfaces": {}\n}\n',
+            (("switch.counter_idle", {"class": "pause_storm"}),),
+            "leaf1/show_priority_flow_control_counters_watchdog.json",
+        ),
+        Sample('{"interfaces": {}}', (), "leaf1/show_interfaces.json"),
+    ),
+)

@@ -1,0 +1,143 @@
+"""Cisco NX-OS ``show interface [priority-flow-control]`` and ``show queuing interface|pfc-queue``.
+
+A queue without PFC in operation shows ``Off``; the hexadecimal bit map behind ``On`` names the priorities.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from engine.facts.model import CounterSample, Observation, Scalar, Source
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.switch._tables import Counters, host_of, observation, prompt, whole
+
+_PFC_HEAD = re.compile(r"^Port\s+Mode\s+Oper\s*\(VL bmap\)\s+RxPPP\s+TxPPP")
+_PFC_ROW = re.compile(
+    r"^(?P<port>\S+)\s+(?:Auto|On|Off|on|off|auto)\s+(?P<oper>On|Off)\s*(?:\((?P<bits>[0-9a-fA-F]+)\))?\s+(?P<rx>[\d,]+)\s+(?P<tx>[\d,]+)\s*$"
+)
+_QUEUING = re.compile(r"Egress Queuing for (?P<port>\S+)|^(?P<old>\S+) queuing information:")
+_GROUP = re.compile(r"QOS GROUP (?P<group>\d+)")
+_BOX = re.compile(r"^\|\s*(?P<name>[A-Z][\w &]*?Pkts)\s*\|\s*(?P<value>[\d,]+)\s*\|")
+_MMU = re.compile(r"^(?:Ingress MMU Drop Pkts|\s*Pkts discarded on ingress\s*:)\s*(?P<value>\d+)")
+_WATCHDOG = re.compile(r"^(?P<port>\S+) Interface PFC watchdog: \[(?P<on>\w+)\]")
+_WATCHDOG_COUNT = re.compile(r"^\|?\s*(?P<name>Shutdown|Restored|Total pkts dropped)\s*[|:]\s*(?P<value>\d+)")
+_ERRORS = re.compile(r"^(?P<port>(?:Ethernet|port-channel)\S+) is (?P<state>up|down)")
+_ERROR = re.compile(
+    r"(?P<value>\d+) (?P<name>CRC|input error|output error|input discard|output discard|Rx pause|Tx pause)"
+)
+_NAMES = {
+    "Dropped Pkts": "dropped_packets",
+    "WRED & AFD Drop Pkts": "wred_drop_packets",
+    "CRC": "crc",
+    "input error": "input_errors",
+    "output error": "output_errors",
+    "input discard": "input_discards",
+    "output discard": "output_discards",
+    "Rx pause": "rx_pause",
+    "Tx pause": "tx_pause",
+    "Shutdown": "shutdown",
+    "Restored": "restored",
+    "Total pkts dropped": "dropped",
+}
+
+
+@dataclass
+class _Place:
+    """Where in the output the reader is."""
+
+    port: str | None = None
+    group: int | None = None
+    watchdog: bool = False
+
+
+def _sniff(head: Head) -> Verdict:
+    for pattern, why in (
+        (_PFC_HEAD, "priority flow control of NX-OS"),
+        (_QUEUING, "queuing of NX-OS"),
+        (_WATCHDOG, "PFC queues of NX-OS"),
+    ):
+        if re.search(pattern.pattern, head.text, re.MULTILINE):
+            return Verdict(0.95, why)
+    cisco = re.search(r"^Ethernet\d+/\d+ is (?:up|down)", head.text, re.MULTILINE) and "input discard" in head.text
+    return Verdict(0.9, "show interface of NX-OS") if cisco else Verdict(0.0, "")
+
+
+def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
+    make = Counters(file, "nxos_show", file.host, context.snapshot_time(file.path))
+    place = _Place()
+    for line in file.lines():
+        shell = prompt(line.text)
+        stamp = context.reading(line.text.strip()) if re.search(r"\d:\d\d:\d\d", line.text) else None
+        if shell or stamp:
+            host = make.host or (host_of(shell) if shell else None)
+            make = Counters(file, make.adapter, host, stamp or make.when)
+            continue
+        yield from _line(file, line, make, place)
+
+
+def _line(file: EvidenceFile, line: Line, make: Counters, place: _Place) -> Iterator[Observation | CounterSample]:
+    where = Source(file.path, line.number, line.text.strip()[:500])
+    row, queuing, group = _PFC_ROW.match(line.text), _QUEUING.search(line.text), _GROUP.search(line.text)
+    watchdog, errors = _WATCHDOG.match(line.text), _ERRORS.match(line.text)
+    if row:
+        yield from make.sample("nxos_pfc", "RxPPP", whole(row["rx"]), where, row["port"])
+        yield from make.sample("nxos_pfc", "TxPPP", whole(row["tx"]), where, row["port"])
+        bits = int(row["bits"], 16) if row["bits"] and row["oper"] == "On" else 0
+        enabled = [i for i in range(8) if bits >> i & 1]
+        fields: dict[str, Scalar | None] = {
+            "priorities": ",".join(map(str, enabled)) or "none",
+            "priority": enabled[0] if len(enabled) == 1 else None,
+        }
+        yield observation("switch.lossless_config", where, fields, host=make.host, port=row["port"], when=make.when)
+    elif queuing or watchdog or errors:
+        match = queuing or watchdog or errors
+        assert match
+        place.port = next(text for text in match.groupdict().values() if text)
+        place.group, place.watchdog = None, watchdog is not None
+    elif place.port:
+        yield from _count(line, make, place, where)
+    if group:
+        place.group = int(group["group"])
+
+
+def _count(line: Line, make: Counters, place: _Place, where: Source) -> Iterator[CounterSample]:
+    box, mmu, count = _BOX.match(line.text), _MMU.match(line.text), _WATCHDOG_COUNT.match(line.text)
+    if count and place.watchdog:
+        yield from make.sample("nxos_pfc", _NAMES[count["name"]], whole(count["value"]), where, place.port, place.group)
+    elif box and box["name"] in _NAMES:
+        yield from make.sample("nxos_queue", _NAMES[box["name"]], whole(box["value"]), where, place.port, place.group)
+    elif mmu:
+        yield from make.sample("nxos_queue", "ingress_drop_packets", whole(mmu["value"]), where, place.port)
+    else:
+        for error in _ERROR.finditer(line.text):
+            yield from make.sample("nxos_port", _NAMES[error["name"]], whole(error["value"]), where, place.port)
+
+
+ADAPTER = Adapter(
+    name="nxos_show",
+    branch="switch",
+    emits=("switch.counter_rise", "switch.counter_symptom", "switch.counter_value", "switch.lossless_config"),
+    coverage="switch_counters",
+    sniff=_sniff,
+    read=_read,
+    samples=(
+        Sample(
+            "============================================================\n"
+            "Port               Mode Oper(VL bmap)  RxPPP      TxPPP\n"
+            "============================================================\n"
+            "Ethernet1/2        Auto On   (8)       4088353    1890\n",
+            (
+                ("counter", {"family": "nxos_pfc", "counter": "RxPPP", "value": 4088353, "port": "Ethernet1/2"}),
+                ("switch.lossless_config", {"priorities": "3", "priority": 3, "port": "Ethernet1/2"}),
+            ),
+        ),
+        Sample(
+            "Egress Queuing for Ethernet2/1 [System]\n|                QOS GROUP 3                |\n"
+            "|           Dropped Pkts |              17|               0|               0|\n",
+            (("counter", {"family": "nxos_queue", "counter": "dropped_packets", "value": 17, "queue": 3}),),
+        ),
+        Sample("Port Mode of the day\n", ()),
+    ),
+)

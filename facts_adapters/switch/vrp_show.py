@@ -1,0 +1,101 @@
+"""Huawei CloudEngine ``display dcb pfc interface`` and ``display interface``, H3C ``display priority-flow-control``.
+
+A Huawei row takes two physical lines: received, rate and deadlocks, then transmitted, rate and recoveries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from engine.facts.model import CounterSample, Observation, Scalar, Source
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.switch._tables import Counters, host_of, observation, prompt, whole
+
+_PFC_HEAD = re.compile(r"Interface\s+Queue\s+Received\(Frames\)\s+ReceivedRate", re.MULTILINE)
+_FIRST = re.compile(r"^(?P<port>\S+\d+/\d+\S*)\s+(?P<queue>[0-7])\s+(?P<received>\d+)\s+\d+\s+(?P<deadlock>\d+)\s*$")
+_SECOND = re.compile(r"^\s+(?P<transmitted>\d+)\s+\d+\s+(?P<recovery>\d+)\s*$")
+_STATE = re.compile(r"^(?P<port>\S+\d+/\d+\S*) current state\s*:\s*(?P<admin>Administratively )?(?P<state>UP|DOWN)")
+_ERROR = re.compile(r"\b(?P<name>CRC|Total Error|Discard|Ignored)\s*:\s*(?P<value>\d+)")
+_SIDE = re.compile(r"^\s*(?P<side>Input|Output)\b")
+_H3C = re.compile(
+    r"^(?P<port>[A-Z]{2,}\S*\d+/\d+\S*)\s+(?:Auto|Enabled|Disabled|On|Off)\s+(?P<oper>Enabled|Disabled|On|Off)\s+(?P<list>[\d,-]+)"
+)
+_H3C_HEAD = re.compile(r"AdminMode\s+OperMode\s+Dot1pList|Conf -- Configured mode", re.MULTILINE)
+
+
+def _sniff(head: Head) -> Verdict:
+    for pattern, why in ((_PFC_HEAD, "dcb pfc of Huawei"), (_H3C_HEAD, "flow control of H3C")):
+        if pattern.search(head.text):
+            return Verdict(0.95, why)
+    return Verdict(0.85, "display interface") if re.search(_STATE.pattern, head.text, re.M) else Verdict(0.0, "")
+
+
+def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
+    make = Counters(file, "vrp_show", file.host, context.snapshot_time(file.path))
+    port: str | None = None
+    queue: int | None = None
+    side = "Input"
+    for line in file.lines():
+        where = Source(file.path, line.number, line.text.strip()[:500])
+        shell, first, second = prompt(line.text), _FIRST.match(line.text), _SECOND.match(line.text)
+        state, towards, h3c = _STATE.match(line.text), _SIDE.match(line.text), _H3C.match(line.text)
+        side = towards["side"] if towards else side
+        if shell and not make.host:
+            make = Counters(file, make.adapter, host_of(shell), make.when)
+        if first:
+            port, queue = first["port"], int(first["queue"])
+            yield from make.sample("huawei_pfc", "received", whole(first["received"]), where, port, queue)
+            yield from make.sample("huawei_pfc", "deadlock", whole(first["deadlock"]), where, port, queue)
+        elif second and port:
+            yield from make.sample("huawei_pfc", "transmitted", whole(second["transmitted"]), where, port, queue)
+            yield from make.sample("huawei_pfc", "recovery", whole(second["recovery"]), where, port, queue)
+        elif state:
+            port, queue = state["port"], None
+            if state["state"] == "DOWN" and not state["admin"]:
+                fields: dict[str, Scalar | None] = {"up": False, "admin_up": True}
+                yield observation("switch.port_state", where, fields, host=make.host, port=port, when=make.when)
+        elif h3c:
+            yield _flow_control(h3c, where, make)
+        elif port:
+            yield from _errors(line, make, port, side, where)
+
+
+def _flow_control(match: re.Match[str], where: Source, make: Counters) -> Observation:
+    enabled = match["list"].replace("-", ",") if match["oper"] in ("Enabled", "On") else "none"
+    fields: dict[str, Scalar | None] = {
+        "priorities": enabled,
+        "priority": int(enabled) if enabled.isdigit() else None,
+    }
+    return observation("switch.lossless_config", where, fields, host=make.host, port=match["port"], when=make.when)
+
+
+def _errors(line: Line, make: Counters, port: str, side: str, where: Source) -> Iterator[CounterSample]:
+    for match in _ERROR.finditer(line.text):
+        names = {"CRC": "crc", "Total Error": "input_errors", "Discard": f"{side.lower()}_discards"}
+        counter = names.get(match["name"])
+        if counter and not (match["name"] == "Total Error" and side == "Output"):
+            yield from make.sample("huawei_port", counter, whole(match["value"]), where, port)
+
+
+ADAPTER = Adapter(
+    name="vrp_show",
+    branch="switch",
+    emits=("switch.counter_rise", "switch.counter_value", "switch.port_state", "switch.lossless_config"),
+    coverage="switch_counters",
+    sniff=_sniff,
+    read=_read,
+    samples=(
+        Sample(
+            "Interface         Queue         Received(Frames)        ReceivedRate(pps)     DeadlockNum\n"
+            "                             Transmitted(Frames)     TransmittedRate(pps)     RecoveryNum\n"
+            "100GE1/0/1             5                      12                        0               2\n"
+            "                                               7                        0               1\n",
+            (
+                ("counter", {"family": "huawei_pfc", "counter": "deadlock", "value": 2, "port": "100GE1/0/1"}),
+                ("counter", {"family": "huawei_pfc", "counter": "transmitted", "value": 7, "queue": 5}),
+            ),
+        ),
+        Sample("Interface and Queue of the day\n", ()),
+    ),
+)
