@@ -33,7 +33,7 @@ _NUMBER = re.compile(
     r"[-+]?(?:(?P<int>0|[1-9][0-9]{0,17})|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]{1,3})?)"
 )
 _LINE_END = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-_MAYBE_ANCHOR = re.compile(r"(?:^|[\s,\[{:-])[&*][^\s,\[\]{}&*]", re.MULTILINE)
+_MAYBE_ANCHOR = re.compile(r"[&*](?<![^\s,\[{:-].)[^\s,\[\]{}&*]")
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 
 
@@ -182,7 +182,7 @@ def _whole_file(shown: str, message: str) -> InvalidDocument:
 def parse_document(text: str, path: str, *, name: str = "") -> Document:
     """Parse a text; ``path`` is only shown. Raises :class:`InvalidDocument`."""
     try:
-        refused = anchors(text) if _MAYBE_ANCHOR.search(text) else []
+        refused = anchors(text) if ("&" in text or "*" in text) and _MAYBE_ANCHOR.search(text) else []
         root = None if refused else compose(text)
     except YAMLError as error:
         raise InvalidDocument([_syntax(error, text, path)]) from error
@@ -205,6 +205,8 @@ def parse_document(text: str, path: str, *, name: str = "") -> Document:
 
 def _items(root: Node | None) -> dict[KeyPath, tuple[int, int]]:
     places: dict[KeyPath, tuple[int, int]] = {}
+    if root is not None:
+        places[()] = (root.start_mark.line + 1, root.start_mark.column + 1)
     if not isinstance(root, MappingNode):
         return places
     for key, value in root.value:

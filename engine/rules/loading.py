@@ -138,10 +138,13 @@ class _Loader:
 
     def _files(self, root: Path, number: int) -> Iterator[_File]:
         paths = sorted(p for p in root.rglob("*") if p.suffix in (".yaml", ".yml")) if root.is_dir() else [root]
+        prefix = shown(root)
         for path in paths:
             name = path.relative_to(root).as_posix() if root.is_dir() else path.name
+            label = f"{prefix}/{name}" if root.is_dir() else prefix
+            label = name if prefix == "." else label
             try:
-                yield _File(path, name, shown(path), read_text(path, shown(path)), number)
+                yield _File(path, name, label, read_text(path, label), number)
             except InvalidDocument as error:
                 self.loaded.problems += error.problems
 
