@@ -250,6 +250,12 @@ _ALL = (
         "Correct the rule or the example; `rules try` shows which condition failed.",
     ),
     Code(
+        "FF244",
+        "rules-refused",
+        "Inference cannot give the rules a meaning, or cannot encode them exactly; the message says which and why.",
+        "Simplify the rule, or split it.",
+    ),
+    Code(
         "FF250",
         "test-without-effect",
         "A list of values that holds every value of the field.",

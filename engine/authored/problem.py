@@ -104,6 +104,14 @@ def render(problem: Problem) -> str:
     return "\n".join(lines)
 
 
+def render_for_github(problem: Problem) -> str:
+    """The problem as a workflow command, which the forge shows beside the line."""
+    text = "; ".join(part for part in (problem.message, problem.label, problem.reason, problem.help) if part)
+    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    place = f"file={problem.path},line={max(problem.line, 1)},col={max(problem.column, 1)}"
+    return f"::{problem.level} {place},title={problem.code}::{escaped}"
+
+
 def _quoted(problem: Problem) -> list[str]:
     number = str(problem.line).rjust(5)
     start = max(problem.column - 1, 0)

@@ -12,7 +12,7 @@ from engine.authored.document import Document
 from engine.authored.problem import Problem, listed, render_all
 from engine.facts.model import SECOND, SUBJECT_FIELDS, Fact, Source, Span
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
-from engine.rules.lint import concerns, lint, roots_for
+from engine.rules.lint import concerns, roots_for
 from engine.rules.loading import EvidenceFile, Loaded, load
 from engine.rules.model import EvidenceRule, Example, FactCondition, PropagationRule, Rule
 from engine.rules.pack import EXPLAINED, compile_propagation
@@ -43,11 +43,13 @@ def run_examples(
 ) -> ExampleRun:
     """Run the examples of all rule files, or of those in ``paths``; ``select`` keeps those whose name or id holds it.
 
-    ``infer`` is ``engine.inference.infer``, which it is where none is given. Files with errors are left out.
+    ``infer`` is ``engine.inference.infer``, which it is where none is given. Examples of a file with errors are not
+    run; its errors are among the problems.
     """
     loaded = load(roots_for(paths, packs, builtin), examples=True)
-    broken = {problem.path for problem in loaded.problems if problem.level == "error"}
-    run = ExampleRun()
+    errors = [problem for problem in loaded.problems if problem.level == "error"]
+    broken = {problem.path for problem in errors}
+    run = ExampleRun(problems=[problem for problem in errors if concerns(problem.path, paths)])
     runner = _Runner(loaded, infer or _inference())
     for cause in sorted(loaded.evidence):
         file = loaded.evidence[cause]
@@ -62,17 +64,12 @@ def run_examples(
 
 
 def run_and_render(paths: Sequence[Path] = (), packs: Sequence[Path] = ()) -> tuple[list[str], bool]:
-    """Run examples for the terminal: the lines to show, and whether something failed.
-
-    A file with errors fails before its examples are run.
-    """
-    errors = [problem for problem in lint(paths, packs) if problem.level == "error"]
+    """Run examples for the terminal: the lines to show, and whether something failed."""
     run = run_examples(paths, packs)
-    problems = sorted([*errors, *run.problems])
-    lines = render_all(problems).splitlines()
+    lines = render_all(run.problems).splitlines()
     counted = f"{run.examples} examples in {run.files} files"
-    failed = len(run.problems)
-    return [*lines, f"{counted}: {f'{failed} failed' if failed else 'all as expected'}"], bool(problems)
+    failed = sum(problem.code == "FF243" for problem in run.problems)
+    return [*lines, f"{counted}: {f'{failed} failed' if failed else 'all as expected'}"], bool(run.problems)
 
 
 def _inference() -> Infer:
@@ -93,6 +90,7 @@ class _Runner:
         names = {rule.id.rpartition("/")[2]: rule for rule in file.rules}
         examples, sheet = read_examples(file.document, self.vocabulary, names)
         if sheet.problems:
+            run.problems += sheet.problems
             return
         run.files += 1
         context = self.relations if any(map(_needs_relations, file.rules)) else []
@@ -102,7 +100,9 @@ class _Runner:
                 continue
             run.examples += 1
             facts = facts_of(example.facts, self.vocabulary)
-            found = self.infer([*context, *rules], facts, self.vocabulary, backend="reference")
+            found = self._inferred([*context, *rules], facts, run, file.document)
+            if found is None:
+                return
             fired = {firing.rule_id.rpartition("/")[2] for firing in found.firings} & names.keys()
             notes: list[str] = []
             for name in sorted(set(example.expect) - fired):
@@ -111,9 +111,20 @@ class _Runner:
                 notes += render_trial(try_rule(names[name], facts, self.vocabulary, self.infer, context))
             _report(run, file.document, index, example, set(example.expect), fired, notes)
 
+    def _inferred(self, rules: Sequence[Rule], facts: Sequence[Fact], run: ExampleRun, document: Document) -> Any:
+        """The result of inference; where it refuses the rules a problem and ``None``."""
+        try:
+            return self.infer(rules, facts, self.vocabulary, backend="reference")
+        except ValueError as error:
+            run.problems.append(
+                document.problem("FF244", (), "inference refuses the rules of this file", reason=str(error))
+            )
+            return None
+
     def propagation(self, rule: PropagationRule, document: Document, run: ExampleRun, select: str) -> None:
         examples, sheet = read_examples(document, self.vocabulary, None)
         if sheet.problems:
+            run.problems += sheet.problems
             return
         run.files += 1
         rules = compile_propagation(rule)
@@ -123,7 +134,9 @@ class _Runner:
             run.examples += 1
             facts = facts_of(example.facts, self.vocabulary)
             kinds = {fact.id: fact.kind for fact in facts}
-            found = self.infer(rules, facts, self.vocabulary, backend="reference")
+            found = self._inferred(rules, facts, run, document)
+            if found is None:
+                return
             fired = {
                 f"{kinds[derived.fields['cause']]}{PAIR}{kinds[derived.fields['effect']]}"
                 for derived in found.derived

@@ -178,10 +178,10 @@ def _evidence_rule(
     strength = sheet.word(entry["strength"], (*path, "strength"), "strength", STRENGTHS) if "strength" in entry else ""
     if "verified" in entry:
         checked = verified(sheet, entry["verified"], (*path, "verified"))
-    if strength == "decisive" and effect == "supports" and not checked:
+    if strength == "decisive" and not checked:
         sheet.fail(
-            "FF232", (*path, "strength"), "a decisive rule must be verified", reason="its file says verified: false",
-            hint="Say on what it was verified, or use strong",
+            "FF232", (*path, "strength"), "a decisive rule must be verified",
+            reason="it says verified: false, or its file does", hint="Say on what it was verified, or use strong",
         )  # fmt: skip
     scope = Scope()
     sheet.where = f"rule {name} › when"

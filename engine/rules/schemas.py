@@ -135,11 +135,11 @@ def _example_fact() -> Schema:
     notation: dict[str, Schema] = {
         "kind": _ref("kind"),
         "at": _said("Onset in seconds, [earliest, latest] or unknown", moment),
-        "clock": _said("Clock; one for each host where not given", _TEXT),
-        "file": _said("With line: order in one file", _TEXT),
-        "from": _NUMBER,
-        "to": _NUMBER,
-        "scope": _said(f"{', '.join(reader_examples.SCOPES)}; or a field of that name", _TEXT),
+        "clock": _said("Clock; one for each host where not given", {}),
+        "file": _said("With line: order in one file", {}),
+        "from": _said("Of coverage.source: start of what was read, in seconds", {}),
+        "to": _said("Of coverage.source: end of what was read, in seconds", {}),
+        "scope": _said(f"{', '.join(reader_examples.SCOPES)}; or a field of that name", {}),
         **{name: {"type": "integer" if kind == "int" else "string"} for name, kind in SUBJECT_TYPES.items()},
     }
     return {"type": "object", "required": ["kind"], "properties": notation}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.authored.problem import Problem, did_you_mean, listed, render, render_all, width
+from engine.authored.problem import Problem, did_you_mean, listed, render, render_all, render_for_github, width
 
 
 def problem(**changes: object) -> Problem:
@@ -47,6 +47,11 @@ def test_all_are_sorted_and_summed_up() -> None:
     assert text.endswith("2 errors and 1 warning in 2 files\n")
     assert render_all(found[::-1]) == text
     assert render_all([]) == ""
+
+
+def test_workflow_command() -> None:
+    found = render_for_github(problem(message="50% wrong", help="a\nb"))
+    assert found == "::error file=a.yaml,line=3,col=5,title=FF203::50%25 wrong; a%0Ab"
 
 
 def test_did_you_mean() -> None:

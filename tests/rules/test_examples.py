@@ -64,6 +64,20 @@ def test_clocks_and_order_in_a_file() -> None:
     assert pair({**kill, "line": 3}, {**kill, "line": 4}) is Order.CANNOT_TELL
 
 
+def test_file_with_errors_fails_before_its_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = broken(tmp_path, "evidence/nic/link-down.yaml", "strength: strong", "strength: huge")
+    assert [p.code for p in run_examples(builtin=pack, infer=infer).problems] == ["FF204"]
+    assert run_examples([pack / "propagation"], builtin=pack, infer=infer).problems == []
+
+
+def test_refusal_of_inference_is_a_problem() -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise ValueError("too many patterns")
+
+    problems = run_examples([SMALL / "propagation"], builtin=SMALL, infer=refuse).problems
+    assert [(problem.code, problem.reason) for problem in problems] == [("FF244", "too many patterns")] * 2
+
+
 def broken(folder: Path, name: str, old: str, new: str) -> Path:
     pack = folder / "pack"
     shutil.copytree(SMALL, pack)
