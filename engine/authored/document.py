@@ -188,7 +188,7 @@ def parse_document(text: str, path: str, *, name: str = "") -> Document:
         raise InvalidDocument([_syntax(error, text, path)]) from error
     except RecursionError as error:
         raise InvalidDocument([Problem(path, 1, 1, "FF101", "the file is nested too deeply")]) from error
-    builder = _Builder(path, _LINE_END.split(text))
+    builder = _Builder(path, text)
     for line, column in refused:
         builder.refuse(
             "FF104",
@@ -235,9 +235,9 @@ def scalar(text: str) -> str | int | float | bool | None:
 class _Builder:
     """Plain values from nodes; collects what the dialect refuses."""
 
-    def __init__(self, path: str, lines: list[str]) -> None:
+    def __init__(self, path: str, text: str) -> None:
         self.path = path
-        self.lines = lines
+        self.text = text
         self.problems: list[Problem] = []
 
     def value(self, node: Node, depth: int) -> Any:
@@ -278,7 +278,8 @@ class _Builder:
         self.refuse(code, node.start_mark.line, node.start_mark.column, message, hint)
 
     def refuse(self, code: str, line: int, column: int, message: str, hint: str) -> None:
-        snippet = self.lines[line] if line < len(self.lines) else ""
+        lines = _LINE_END.split(self.text)
+        snippet = lines[line] if line < len(lines) else ""
         self.problems.append(Problem(self.path, line + 1, column + 1, code, message, snippet=snippet, help=hint))
 
 

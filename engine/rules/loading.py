@@ -23,6 +23,7 @@ HEAD = "pack.yaml"
 """The file that makes a folder a pack."""
 
 _SIGNATURES = re.compile(r"^kind:[ ]+signatures\b", re.MULTILINE)
+_EMITS = re.compile(r"\bemits:\s*[\"']?([a-z]+\.[a-z_0-9]+)")
 _EXAMPLES = re.compile(r"^examples:", re.MULTILINE)
 _OTHER_KEY = re.compile(r"^[^\s#-]", re.MULTILINE)
 
@@ -61,6 +62,7 @@ class Loaded:
     profiles: dict[str, tuple[Profile, Document]] = field(default_factory=dict)
     tree: tuple[Tree, Document] | None = None
     signature_emits: set[str] = field(default_factory=set)
+    """Kinds that signature files yield; collected only where examples are read."""
     problems: list[Problem] = field(default_factory=list)
     hash: str = ""
 
@@ -180,7 +182,8 @@ class _Loader:
                 self._document(file, file.text)
             return
         if _SIGNATURES.search(file.text):
-            self.loaded.signature_emits.update(re.findall(r"\bemits:\s*[\"']?([a-z]+\.[a-z_0-9]+)", file.text))
+            if self.examples:
+                self.loaded.signature_emits.update(_EMITS.findall(file.text))
             return
         document = self._document(file, file.text if self.examples else without_examples(file.text))
         if document is None:
