@@ -59,7 +59,7 @@ def _table(file: EvidenceFile, lines: list[Line]) -> Iterator[Observation]:
         if status == "Pending":
             yield Observation("job.rendezvous_incomplete", source, {"missing": row["name"]})
         elif status in ("Completed", "Succeeded", "Error", "Failed"):
-            state = "completed" if status in ("Completed", "Succeeded") else "failed"
+            state = "COMPLETED" if status in ("Completed", "Succeeded") else "FAILED"
             ended: dict[str, Scalar] = {"state": state, "reporter": "kubernetes", "entity": "pod"}
             yield Observation("job.scheduler_end", source, ended, host=node)
         elif status not in ("Running", "ContainerCreating", "Terminating"):
@@ -134,7 +134,7 @@ ADAPTER = Adapter(
             "train-worker-1   0/1     OOMKilled   3 (2m ago)    2h    10.1.2.4    gpu13\n",
             (
                 ("job.placement", {"name": "train-master-0", "host": "gpu12"}),
-                ("job.scheduler_end", {"state": "completed"}),
+                ("job.scheduler_end", {"state": "COMPLETED"}),
                 ("job.rendezvous_incomplete", {"missing": "train-worker-0"}),
                 ("host.oom_event", {"host": "gpu13"}),
             ),

@@ -17,7 +17,7 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample,
 from facts_adapters.job._kubernetes import EMITS, Happening, at, documents, observe, stamp
 from facts_adapters.job._outcome import outcome
 
-_PHASES = {"Succeeded": "completed", "Failed": "failed", "Unknown": "unknown"}
+_PHASES = {"Succeeded": "COMPLETED", "Failed": "FAILED", "Unknown": "UNKNOWN"}
 _JOB_KINDS = re.compile(r"\w*Job|JobSet|TrainJob|RayCluster|PodGroup")
 
 
@@ -160,7 +160,7 @@ ADAPTER = Adapter(
                 ("job.restart", {"attempt": 2}),
                 ("host.oom_event", {"host": "gpu13"}),
                 ("job.process_exit", {"signal": 9, "exit_code": 137, "reporter": "kubernetes"}),
-                ("job.scheduler_end", {"state": "failed", "entity": "pod"}),
+                ("job.scheduler_end", {"state": "FAILED", "entity": "pod"}),
             ),
             path="k8s/pods.json",
         ),

@@ -106,7 +106,7 @@ def _ends(
     def made(kind: str, values: dict[str, Scalar]) -> Observation:
         return Observation(kind, source, values, job=job, host=host, when=when)
 
-    yield made("job.scheduler_end", {"state": state.lower(), "reporter": "slurm", "entity": entity, **fields})
+    yield made("job.scheduler_end", {"state": state, "reporter": "slurm", "entity": entity, **fields})
     if state == "OUT_OF_MEMORY" or fields.get("signal") == _OOM_SIGNAL:
         yield made("host.oom_event", {"reporter": "slurm accounting"})
     if entity == "step":
@@ -218,7 +218,7 @@ _SAMPLES: Iterable[Sample] = (
         "9771|pretrain|OUT_OF_MEMORY|0:125|2026-02-15T19:41:28|2026-02-15T21:40:03|01:58:35|gpu[31,36]|None\n"
         "9771.0|pretrain|OUT_OF_MEMORY|0:125|2026-02-15T19:41:30|2026-02-15T21:40:03|01:58:33|gpu[31,36]|\n",
         (
-            ("job.scheduler_end", {"state": "out_of_memory", "signal": 125, "entity": "job", "elapsed_s": 7115}),
+            ("job.scheduler_end", {"state": "OUT_OF_MEMORY", "signal": 125, "entity": "job", "elapsed_s": 7115}),
             ("host.oom_event", {"reporter": "slurm accounting", "job": "9771"}),
         ),
     ),
@@ -228,7 +228,7 @@ _SAMPLES: Iterable[Sample] = (
         "9772          COMPLETED         0:0 2026-02-15T21:40:03        gpu31\n"
         "9773         CANCELLED+         0:0 2026-02-15T21:41:03        gpu32\n",
         (
-            ("job.scheduler_end", {"state": "completed", "exit_code": 0, "host": "gpu31"}),
+            ("job.scheduler_end", {"state": "COMPLETED", "exit_code": 0, "host": "gpu31"}),
             ("job.cancelled", {"reason": "none", "entity": "job", "host": "gpu32"}),
         ),
     ),
@@ -248,7 +248,7 @@ _SAMPLES: Iterable[Sample] = (
         (
             ("job.cancelled", {"reason": "time_limit"}),
             ("job.restart", {"attempt": 2, "what": "requeue"}),
-            ("job.scheduler_end", {"state": "timeout", "reason": "TimeLimit"}),
+            ("job.scheduler_end", {"state": "TIMEOUT", "reason": "TimeLimit"}),
         ),
     ),
     Sample(
@@ -256,7 +256,7 @@ _SAMPLES: Iterable[Sample] = (
         '"restart_cnt": 0, '
         '"exit_code": {"return_code": {"set": true, "number": 1}, "signal": {"id": {"set": false, "number": 0}}}, '
         '"time": {"end": 1771191603}}]}',
-        (("job.scheduler_end", {"state": "failed", "exit_code": 1, "job": "9777", "host": "gpu31"}),),
+        (("job.scheduler_end", {"state": "FAILED", "exit_code": 1, "job": "9777", "host": "gpu31"}),),
         path="slurm/sacct.json",
     ),
     Sample("NODELIST   STATE\ngpu31   idle\n"),
