@@ -120,7 +120,8 @@ class _PackCheck:
     def _kind(self, document: Document, spec: KindSpec, yielded: Collection[str | None] | None) -> None:
         path = ("facts", spec.kind)
         waiting = spec.kind in self.used
-        if not waiting and spec.nature not in _USED_BY_THE_ENGINE and spec.compare is None:
+        by_engine = spec.branch == "common" or spec.nature in _USED_BY_THE_ENGINE or spec.compare is not None
+        if not waiting and not by_engine:
             self._warn(document, "FF306", path, f"no rule uses the kind {spec.kind}")
         if yielded is not None and spec.kind not in yielded and spec.nature not in _MADE_BY_THE_ENGINE:
             reason = "rules wait for it in vain" if waiting else ""

@@ -14,8 +14,9 @@ from engine.authored.document import Document, KeyPath
 from engine.authored.sheet import Sheet
 from engine.facts.vocabulary import BRANCHES, WHO, Vocabulary
 from engine.rules.model import Effect, EvidenceRule, Leaf, Place, PropagationRule, Strength, Text
-from engine.rules.reader_conditions import Conditions, Scope, impossible_order
+from engine.rules.reader_conditions import Conditions, Scope
 from engine.rules.reader_fields import Fields
+from engine.rules.reader_order import impossible_order
 from engine.rules.reader_relations import read_relation
 from engine.rules.reader_texts import template, text, texts
 
