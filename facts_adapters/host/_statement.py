@@ -1,0 +1,29 @@
+"""One statement of a file as an observation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from engine.facts.model import Observation, Reading, Scalar, Source
+from facts_adapters.adapter import EvidenceFile, Line
+
+_SIZE = re.compile(r"(?P<number>\d+(?:[.,]\d+)?)\s*(?P<unit>[kKmMgGtTpP]?)i?[bB]?")
+_KB = {"": 1 / 1024, "k": 1, "m": 1 << 10, "g": 1 << 20, "t": 1 << 30, "p": 1 << 40}
+
+
+def state(
+    file: EvidenceFile, line: Line, kind: str, fields: Mapping[str, Scalar], when: Reading | None = None
+) -> Observation:
+    """An observation of ``kind`` that stands in ``line``; empty values are left out."""
+    kept = {name: value for name, value in fields.items() if value != ""}
+    return Observation(kind, Source(file.path, line.number, line.text.strip()[:2000]), kept, when=when)
+
+
+def size_kb(text: str) -> int | None:
+    """A size such as ``64M``, ``1.5G`` or ``67108864`` (bytes) in kB; ``None`` where it is none."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None:
+        return None
+    number = float(match["number"].replace(",", "."))
+    return int(number * _KB[match["unit"].lower()])
