@@ -7,14 +7,14 @@ yields is not fit for use.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from engine.authored.document import Document, KeyPath
 from engine.authored.sheet import Sheet
 from engine.facts.vocabulary import BRANCHES, WHO, Vocabulary
 from engine.rules.model import Effect, EvidenceRule, Leaf, Place, PropagationRule, Strength, Text
-from engine.rules.reader_conditions import Conditions, Scope
+from engine.rules.reader_conditions import Conditions, Conjunction, Scope
 from engine.rules.reader_fields import Fields
 from engine.rules.reader_order import impossible_order
 from engine.rules.reader_relations import read_relation
@@ -185,14 +185,7 @@ def _evidence_rule(
             reason="it says verified: false, or its file does", hint="Say on what it was verified, or use strong",
         )  # fmt: skip
     scope = Scope()
-    sheet.where = f"rule {name} › when"
-    variants = conditions.read(entry["when"], (*path, "when"), scope) if "when" in entry else ()
-    sheet.where = f"rule {name}"
-    if "when" in entry and entry["when"] and not scope.kinds and variants:
-        sheet.fail("FF226", (*path, "when"), "a rule needs at least one fact condition outside any", key=True)
-    circle = impossible_order(variants[0]) if variants else []
-    if circle:
-        sheet.fail("FF225", (*path, "when"), f"each of {', '.join(circle)} would have to precede the others", key=True)
+    variants = _when(conditions, entry["when"], (*path, "when"), scope) if "when" in entry else ()
     reason = Text("", "")
     if "reason" in entry:
         reason = template(sheet, conditions.fields, entry["reason"], (*path, "reason"), "reason", scope)
@@ -214,6 +207,24 @@ def _evidence_rule(
         place=place(sheet.document, path),
         variants=variants[1:],
     )
+
+
+def _when(conditions: Conditions, value: Any, path: KeyPath, scope: Scope) -> tuple[Conjunction, ...]:
+    sheet = conditions.sheet
+    outer, sheet.where = sheet.where, f"{sheet.where} › when"
+    variants = conditions.read(value, path, scope)
+    sheet.where = outer
+    if variants and not scope.kinds:
+        sheet.fail("FF226", path, "a rule needs at least one fact condition outside any", key=True)
+    check_order(sheet, variants, path)
+    return variants
+
+
+def check_order(sheet: Sheet, variants: Sequence[Conjunction], path: KeyPath) -> None:
+    """Report facts that would have to precede each other in a circle."""
+    circle = impossible_order(variants[0]) if variants else []
+    if circle:
+        sheet.fail("FF225", path, f"each of {', '.join(circle)} would have to precede the others", key=True)
 
 
 def _suspects(
@@ -251,6 +262,7 @@ def read_propagation(document: Document, vocabulary: Vocabulary) -> tuple[Propag
     conditions = Conditions(sheet, vocabulary)
     scope = Scope()
     variants = read_relation(conditions, root, scope)
+    check_order(sheet, variants, ("also",))
     reason = Text("", "")
     if "reason" in root:
         reason = template(sheet, conditions.fields, root["reason"], ("reason",), "reason", scope)
