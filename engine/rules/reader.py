@@ -215,7 +215,10 @@ def _when(conditions: Conditions, value: Any, path: KeyPath, scope: Scope) -> tu
     variants = conditions.read(value, path, scope)
     sheet.where = outer
     if variants and not scope.kinds:
-        sheet.fail("FF226", path, "a rule needs at least one fact condition outside any", key=True)
+        sheet.fail(
+            "FF226", path, "a rule needs at least one fact condition outside any", key=True,
+            hint="Write one rule for each branch and give them the same group",
+        )  # fmt: skip
     check_order(sheet, variants, path)
     return variants
 
