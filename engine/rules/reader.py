@@ -212,7 +212,8 @@ def _evidence_rule(
 def _when(conditions: Conditions, value: Any, path: KeyPath, scope: Scope) -> tuple[Conjunction, ...]:
     sheet = conditions.sheet
     outer, sheet.where = sheet.where, f"{sheet.where} › when"
-    variants = conditions.read(value, path, scope)
+    alone = isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict) and "any" in value[0]
+    variants = conditions.alternatives(value[0], (*path, 0), scope) if alone else conditions.read(value, path, scope)
     sheet.where = outer
     if variants and not scope.kinds:
         sheet.fail(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -195,9 +195,26 @@ class Conditions:
             return [AnyCondition((tuple(conditions),))]
         return list(conditions)
 
-    def _any(self, value: dict[str, Any], path: KeyPath, scope: Scope) -> list[Condition]:
+    def alternatives(self, value: dict[str, Any], path: KeyPath, scope: Scope) -> tuple[Conjunction, ...]:
+        """A rule that is nothing but ``any``: one conjunction for each branch.
+
+        Aliases that every branch binds can be referred to, and stand for what the branch at hand binds.
+        """
+        conjunctions: list[Conjunction] = []
+        scopes: list[Scope] = []
+        for found, inner in self._branches(value, path, scope):
+            scopes.append(inner)
+            conjunctions += found
+        for alias in scopes[0].kinds if scopes else ():
+            if all(alias in inner.kinds for inner in scopes):
+                scope.kinds[alias] = tuple(dict.fromkeys(kind for inner in scopes for kind in inner.kinds[alias]))
+        scope.incomplete = any(inner.incomplete for inner in scopes)
+        return tuple(conjunctions)
+
+    def _branches(
+        self, value: dict[str, Any], path: KeyPath, scope: Scope
+    ) -> Iterator[tuple[tuple[Conjunction, ...], Scope]]:
         self.sheet.mapping(value, path, "an any condition", ("any",))
-        branches: list[tuple[Simple, ...]] = []
         outer = self.sheet.where
         for index, branch in enumerate(self.sheet.sequence(value["any"], (*path, "any"), "any", least=2)):
             at = (*path, "any", index)
@@ -205,13 +222,19 @@ class Conditions:
                 self.sheet.fail("FF203", at, "a branch of any is a list of conditions", hint="Write - [{fact: …}]")
                 continue
             self.sheet.where = f"{outer} › any › {index + 1}"
-            for conjunction in self.read(branch, at, scope.inner()):
-                if any(isinstance(condition, AnyCondition) for condition in conjunction):
-                    self.sheet.fail("FF227", at, "any inside any is not allowed", hint="Write out the branches")
-                    continue
-                branches.append(cast("tuple[Simple, ...]", conjunction))
+            inner = scope.inner()
+            conjunctions = self.read(branch, at, inner)
+            if any(isinstance(condition, AnyCondition) for found in conjunctions for condition in found):
+                self.sheet.fail("FF227", at, "any inside any is not allowed", hint="Write out the branches")
+                continue
+            yield conjunctions, inner
         self.sheet.where = outer
-        return [AnyCondition(tuple(branches))] if branches else []
+
+    def _any(self, value: dict[str, Any], path: KeyPath, scope: Scope) -> list[Condition]:
+        conjunctions = [found for branch, _ in self._branches(value, path, scope) for found in branch]
+        return (
+            [AnyCondition(tuple(cast("tuple[Simple, ...]", found) for found in conjunctions))] if conjunctions else []
+        )
 
     def alias(self, value: Any, path: KeyPath, scope: Scope, *, itself: str = "") -> str:
         """A bound alias, else ``""`` and a problem."""

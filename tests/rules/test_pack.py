@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from engine.inference import infer
+from engine.rules.examples import facts_of
 from engine.rules.loading import without_examples
 from engine.rules.model import (
     AbsentCondition,
@@ -267,3 +268,21 @@ def test_loading_leaves_the_collector_as_it_was() -> None:
         gc.enable()
     load_packs(builtin=SMALL)
     assert gc.isenabled()
+
+
+def test_rule_that_is_nothing_but_alternatives_binds_what_its_branches_bind(tmp_path: Path) -> None:
+    text = small_file("evidence/nic/link-down.yaml")
+    old = """      - {fact: nic.link_down, as: down}
+      - {fact: comm.collective_timeout, as: timeout, after: down}
+"""
+    assert old in text
+    new = """      - any:
+          - [{fact: nic.link_down, as: down, where: {reason: admin}}]
+          - [{fact: [nic.link_down, job.cancelled], as: down}, {fact: comm.collective_timeout, as: timeout, after: down}]
+"""
+    pack = load_packs([overlay(tmp_path, {"a.yaml": text.replace(old, new)})], builtin=SMALL)
+    rule = pack.evidence["nic.link-down/port-down-before-timeout"]
+    assert [len(when) for when in (rule.when, *rule.variants)] == [1, 2, 2]
+    facts = facts_of([{"kind": "nic.link_down", "reason": "admin"}], pack.vocabulary)
+    found = infer(compile_rules(pack), facts, pack.vocabulary, backend="reference")
+    assert [(firing.rule_id, firing.bindings) for firing in found.firings] == [(rule.id, (("down", "f1"),))]
