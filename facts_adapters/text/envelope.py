@@ -114,6 +114,8 @@ def open_envelope(text: str, known: Profile = Profile()) -> Envelope:
         if following is None or following <= position:
             break
         position = following
+        if parts.done:
+            break
     if text.startswith(("slurmstepd: ", "srun: ", "slurmctld: ", "slurmd: "), position):
         parts.kind("slurm")
     message = text[position:]
@@ -144,6 +146,8 @@ def _strip_one(text: str, position: int, parts: Parts, known: Profile) -> int | 
     if not first or (start > position and first != "[" and not first.isdigit()):
         return None
     for prefix in _candidates(first):
+        if prefix.needs not in text:
+            continue
         match = prefix.pattern.match(text, start)
         if match:
             end = prefix.action(match, parts)

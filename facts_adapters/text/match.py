@@ -62,6 +62,27 @@ class Found:
     when: Reading | None
 
 
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A cheap look at a whole line for one signature: a literal stands in it and its pattern is found."""
+
+    signature: Signature
+    literals: tuple[str, ...]
+    anchored: bool
+
+    @classmethod
+    def of(cls, signature: Signature) -> Probe:
+        """The probe of a signature."""
+        return cls(signature, signature.literals, signature.anchored)
+
+    def __call__(self, text: str) -> bool:
+        """Whether the signature may match in the line; certain only where it says no."""
+        for literal in self.literals:
+            if literal in text:
+                return self.anchored or len(text) > LONGEST_SEARCH or self.signature.probe(text) or text[:1] == "{"
+        return False
+
+
 def matches(path: str, number: int, line: str, segment: Segment, signatures: Sequence[Signature]) -> Iterator[Found]:
     """The signatures that hit in a segment, each once per different outcome."""
     seen: set[tuple[object, ...]] = set()

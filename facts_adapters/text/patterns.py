@@ -56,6 +56,60 @@ def _walk(nodes: Iterable[Any]) -> str:
     return ""
 
 
+def required(pattern: str) -> str:
+    """The longest text that every match must hold, empty where there is none (counted without digits)."""
+    try:
+        nodes: Any = parser.parse(pattern)
+    except (re.error, RecursionError):
+        return ""
+    if nodes.state.flags & re.IGNORECASE:
+        return ""
+    runs = [""]
+    _collect(nodes, runs)
+    return max(runs, key=lambda run: len(re.sub(r"\d", "", run)))
+
+
+def anchored(pattern: str) -> bool:
+    """Whether the pattern holds to the beginning or the end of the text."""
+    try:
+        nodes: Any = parser.parse(pattern)
+    except (re.error, RecursionError):
+        return True
+    return _anchors(nodes)
+
+
+def _anchors(nodes: Any) -> bool:
+    for code, argument in nodes:
+        name = str(code)
+        if name == "AT":
+            if "BOUNDARY" not in str(argument):
+                return True
+        elif name == "SUBPATTERN":
+            if _anchors(argument[-1]):
+                return True
+        elif name in _REPEATS:
+            if _anchors(argument[2]):
+                return True
+        elif name == "BRANCH" and any(_anchors(branch) for branch in argument[1]):
+            return True
+    return False
+
+
+def _collect(nodes: Iterable[Any], runs: list[str]) -> None:
+    """Append to the last run what must follow it; begin a new run where anything else may stand between."""
+    for code, argument in nodes:
+        name = str(code)
+        if name == "LITERAL":
+            runs[-1] += chr(argument)
+        elif name == "SUBPATTERN" and not argument[1]:
+            _collect(argument[-1], runs)
+        elif name in _REPEATS and argument[0] >= 1:
+            _collect(argument[2], runs)
+            runs.append("")
+        elif name != "AT":
+            runs.append("")
+
+
 def _many(code: Any, argument: Any) -> bool:
     return str(code) in _REPEATS and (argument[1] is sre.MAXREPEAT or argument[1] >= _UNBOUNDED)
 

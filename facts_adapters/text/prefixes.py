@@ -32,6 +32,8 @@ class Parts:
     level: str | None = None
     unit: str | None = None
     device: int | None = None
+    done: bool = False
+    """After this prefix only the message comes."""
 
     def kind(self, name: str) -> None:
         """Note a kind of envelope, once."""
@@ -49,9 +51,10 @@ Action = Callable[[re.Match[str], Parts], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """One prefix: what it may begin with (``""`` for anything), its pattern and its action."""
+    """One prefix: what it may begin with (``""`` for anything), a text that its line holds, its pattern and action."""
 
     first: str
+    needs: str
     pattern: re.Pattern[str]
     action: Action
 
@@ -59,9 +62,9 @@ class Prefix:
 PREFIXES: list[Prefix] = []
 
 
-def _prefix(first: str, pattern: str) -> Callable[[Action], Action]:
+def _prefix(first: str, pattern: str, needs: str = "") -> Callable[[Action], Action]:
     def add(action: Action) -> Action:
-        PREFIXES.append(Prefix(first, re.compile(pattern), action))
+        PREFIXES.append(Prefix(first, needs, re.compile(pattern), action))
         return action
 
     return add
@@ -75,40 +78,44 @@ _DIGITS = "0123456789"
 # --- who wrote the line: launchers and collectors ---
 
 
-@_prefix(_BRACKET, r"\[rank ?(?P<rank>\d{1,6})\]:? ?")
+@_prefix(_BRACKET, r"\[rank ?(?P<rank>\d{1,6})\]:? ?", needs="[rank")
 def _rank(match: re.Match[str], parts: Parts) -> int:
     parts.rank = int(match["rank"])
     return match.end()
 
 
-@_prefix(_BRACKET, r"\[(?P<role>[A-Za-z_][A-Za-z_-]{0,30})(?P<local>\d{1,4})\]:")
+@_prefix(_BRACKET, r"\[(?P<role>[A-Za-z_][A-Za-z_-]{0,30})(?P<local>\d{1,4})\]:", needs="]:")
 def _tee(match: re.Match[str], parts: Parts) -> int:
     parts.local_rank = int(match["local"])
     return match.end()
 
 
-@_prefix(_BRACKET, r"\[(?:prterun-(?P<host>[\w.-]+)-\d+@)?\d+,(?P<rank>\d+)\]<std(?:out|err|diag)>: ?")
+@_prefix(_BRACKET, r"\[(?:prterun-(?P<host>[\w.-]+)-\d+@)?\d+,(?P<rank>\d+)\]<std(?:out|err|diag)>: ?", needs="]<std")
 def _mpi(match: re.Match[str], parts: Parts) -> int:
     parts.kind("mpi")
     parts.rank = int(match["rank"])
     return match.end()
 
 
-@_prefix(_BRACKET, r"\[(?P<host>[A-Za-z][\w.-]*)\]\[\[\d+,\d+\],(?P<rank>\d+)\]")
+@_prefix(_BRACKET, r"\[(?P<host>[A-Za-z][\w.-]*)\]\[\[\d+,\d+\],(?P<rank>\d+)\]", needs="][[")
 def _open_mpi(match: re.Match[str], parts: Parts) -> int:
     parts.kind("mpi")
     parts.host, parts.rank = match["host"], int(match["rank"])
     return match.end()
 
 
-@_prefix(_BRACKET, r"\[pod/(?P<pod>[\w.-]+)/(?P<container>[\w.-]+)\] ")
+@_prefix(_BRACKET, r"\[pod/(?P<pod>[\w.-]+)/(?P<container>[\w.-]+)\] ", needs="[pod/")
 def _pod(match: re.Match[str], parts: Parts) -> int:
     parts.kind("k8s")
     parts.host, parts.unit = match["pod"], match["container"]
     return match.end()
 
 
-@_prefix("(", r"\((?P<actor>[\w.:-]+)(?: rank=(?P<rank>\d+))?[, ] ?pid=(?P<pid>\d+)(?:, ip=(?P<ip>[\w.:-]+))?\) ?")
+@_prefix(
+    "(",
+    r"\((?P<actor>[\w.:-]+)(?: rank=(?P<rank>\d+))?[, ] ?pid=(?P<pid>\d+)(?:, ip=(?P<ip>[\w.:-]+))?\) ?",
+    needs="pid=",
+)
 def _ray(match: re.Match[str], parts: Parts) -> int:
     parts.kind("ray")
     parts.pid, parts.unit = int(match["pid"]), match["actor"]
@@ -118,7 +125,7 @@ def _ray(match: re.Match[str], parts: Parts) -> int:
     return match.end()
 
 
-@_prefix(_BRACKET, r"\[(?P<rank>\d{1,6})/(?P<world>\d{1,6})\] ?(?=\[\d{4}-)")
+@_prefix(_BRACKET, r"\[(?P<rank>\d{1,6})/(?P<world>\d{1,6})\] ?(?=\[\d{4}-)", needs="/")
 def _rank_of_world(match: re.Match[str], parts: Parts) -> int | None:
     if int(match["rank"]) >= int(match["world"]):
         return None
@@ -140,12 +147,17 @@ def _host_pid(match: re.Match[str], parts: Parts) -> int | None:
 # --- frameworks and libraries ---
 
 
-@_prefix(_BRACKET, r"\[(?P<stamp>(?P<level>[FEWIVDC])\d{3,4} \d\d:\d\d:\d\d\.\d{6,9}) +(?P<file>[\w.\-/]+):\d+\] ?")
+@_prefix(
+    _BRACKET,
+    r"\[(?P<stamp>(?P<level>[FEWIVDC])\d{3,4} \d\d:\d\d:\d\d\.\d{6,9}) +(?P<file>[\w.\-/]+):\d+\] ?",
+    needs="] ",
+)
 def _c10(match: re.Match[str], parts: Parts) -> int:
     parts.kind("c10")
     found = stamps.parse(match["stamp"])
     parts.stamp(found[0] if found else None)
     parts.level = _LEVEL_LETTERS.get(match["level"])
+    parts.done = True
     return match.end()
 
 
@@ -165,6 +177,7 @@ def _glog(match: re.Match[str], parts: Parts) -> int:
     parts.stamp(found[0] if found else None)
     parts.kind("torch_python" if match["file"].endswith(".py") else "glog")
     parts.pid, parts.level, parts.unit = int(match["pid"]), _LEVEL_LETTERS.get(match["level"]), match["file"]
+    parts.done = True
     return match.end()
 
 
@@ -174,25 +187,28 @@ _NCCL_TAIL = (
 )
 
 
-@_prefix("", r"(?:(?P<host>[A-Za-z0-9][\w.-]*):(?P<pid>\d+):(?P<tid>\d+) ?)" + _NCCL_TAIL)
+@_prefix("", r"(?:(?P<host>[A-Za-z0-9][\w.-]*):(?P<pid>\d+):(?P<tid>\d+) ?)" + _NCCL_TAIL, needs=" NCCL ")
 def _nccl(match: re.Match[str], parts: Parts) -> int:
     parts.kind("nccl")
     parts.host, parts.pid, parts.device = match["host"], int(match["pid"]), int(match["dev"])
     parts.level = match["level"].lower()
+    parts.done = True
     return match.end()
 
 
-@_prefix(_BRACKET, _NCCL_TAIL)
+@_prefix(_BRACKET, _NCCL_TAIL, needs=" NCCL ")
 def _nccl_torn(match: re.Match[str], parts: Parts) -> int:
     parts.kind("nccl")
     parts.device, parts.level = int(match["dev"]), match["level"].lower()
+    parts.done = True
     return match.end()
 
 
-@_prefix("", r"(?:[\w./-]{1,120}:\d+ )?NCCL (?P<level>WARN|INFO) ")
+@_prefix("", r"(?:[\w./-]{1,120}:\d+ )?NCCL (?P<level>WARN|INFO) ", needs="NCCL ")
 def _nccl_bare(match: re.Match[str], parts: Parts) -> int:
     parts.kind("nccl")
     parts.level = match["level"].lower()
+    parts.done = True
     return match.end()
 
 
@@ -200,44 +216,52 @@ def _nccl_bare(match: re.Match[str], parts: Parts) -> int:
     _BRACKET,
     r"\[(?P<level>[A-Z]+)\] ?(?P<module>[A-Z]\w*)\((?P<pid>\d+),(?P<process>[^)]*)\): ?"
     r"(?P<stamp>\d{4}-\d\d-\d\d-[\d:.]+) ?(?:\[(?P<file>[\w.]+):\d+\] ?)?(?:\[\d+\] ?){0,2}",
+    needs="):",
 )
 def _plog(match: re.Match[str], parts: Parts) -> int:
     parts.kind("plog")
     parts.stamp(stamps.reading(match["stamp"]))
     parts.pid, parts.level, parts.unit = int(match["pid"]), match["level"].lower(), match["module"]
+    parts.done = True
     return match.end()
 
 
-@_prefix(_BRACKET, r"\[PID: (?P<pid>\d+)\] (?=\d{4}-\d\d-\d\d-)")
+@_prefix(_BRACKET, r"\[PID: (?P<pid>\d+)\] (?=\d{4}-\d\d-\d\d-)", needs="[PID: ")
 def _cann_screen(match: re.Match[str], parts: Parts) -> int:
     parts.kind("plog")
     parts.pid = int(match["pid"])
     return match.end()
 
 
-@_prefix("l", r"libfabric:(?P<pid>\d+):(?P<stamp>\d{10})::(?P<unit>[\w:]+?):(?P<func>[\w()]+):\d+<(?P<level>\w+)> ?")
+@_prefix(
+    "l",
+    r"libfabric:(?P<pid>\d+):(?P<stamp>\d{10})::(?P<unit>[\w:]+?):(?P<func>[\w()]+):\d+<(?P<level>\w+)> ?",
+    needs="libfabric:",
+)
 def _libfabric(match: re.Match[str], parts: Parts) -> int:
     parts.kind("libfabric")
     parts.stamp(stamps.epoch(match["stamp"]))
     parts.pid, parts.level = int(match["pid"]), match["level"]
+    parts.done = True
     return match.end()
 
 
-@_prefix(_LETTERS, r"[\w.]+\.(?:c|cc|h):\d+ +UCX +(?P<level>[A-Z]+) +")
+@_prefix(_LETTERS, r"[\w.]+\.(?:c|cc|h):\d+ +UCX +(?P<level>[A-Z]+) +", needs=" UCX ")
 def _ucx(match: re.Match[str], parts: Parts) -> int:
     parts.kind("ucx")
     parts.level = match["level"].lower()
+    parts.done = True
     return match.end()
 
 
-@_prefix("s", r"submitit (?P<level>[A-Z]+) \((?P<stamp>[\d :,.-]+)\) - ")
+@_prefix("s", r"submitit (?P<level>[A-Z]+) \((?P<stamp>[\d :,.-]+)\) - ", needs="submitit ")
 def _submitit(match: re.Match[str], parts: Parts) -> int:
     parts.kind("submitit")
     parts.stamp(stamps.reading(match["stamp"]))
     return match.end()
 
 
-@_prefix(_BRACKET, r"\[(?P<level>" + LEVELS + r")\|(?P<file>[\w.]+):\d+\] (?=\d{4}-)")
+@_prefix(_BRACKET, r"\[(?P<level>" + LEVELS + r")\|(?P<file>[\w.]+):\d+\] (?=\d{4}-)", needs="|")
 def _transformers(match: re.Match[str], parts: Parts) -> int:
     parts.kind("hf")
     parts.level = match["level"].lower()
@@ -251,7 +275,7 @@ def _logging_default(match: re.Match[str], parts: Parts) -> int:
     return match.end()
 
 
-@_prefix(_LETTERS, r"(?P<logger>torch[\w.]*): \[(?P<level>" + LEVELS + r")\] ")
+@_prefix(_LETTERS, r"(?P<logger>torch[\w.]*): \[(?P<level>" + LEVELS + r")\] ", needs=": [")
 def _torch_logger(match: re.Match[str], parts: Parts) -> int:
     parts.kind("torch_python")
     parts.level, parts.unit = match["level"].lower(), match["logger"]
@@ -284,13 +308,13 @@ def _dmesg(match: re.Match[str], parts: Parts) -> int:
     return match.end()
 
 
-@_prefix(_BRACKET, r"\[(?: *\+\d+\.\d+|<[ +]*\d+\.\d+>)\] ")
+@_prefix(_BRACKET, r"\[(?: *\+\d+\.\d+|<[ +]*\d+\.\d+>)\] ", needs=".")
 def _dmesg_delta(match: re.Match[str], parts: Parts) -> int:
     parts.kind("kernel")
     return match.end()
 
 
-@_prefix(_DIGITS, r"\d{1,3},\d+,(?P<usec>\d+),[-\w,=.]*;")
+@_prefix(_DIGITS, r"\d{1,3},\d+,(?P<usec>\d+),[-\w,=.]*;", needs=";")
 def _kmsg(match: re.Match[str], parts: Parts) -> int:
     parts.kind("kernel")
     at = int(match["usec"])
@@ -319,7 +343,7 @@ def _place_in_brackets(match: re.Match[str], parts: Parts) -> int | None:
     return match.end() if parts.readings else None
 
 
-@_prefix(_BRACKET, r"\[Rank (?P<rank>\d+)\] (?!Watchdog|Timeout|NCCL|Exception|Some NCCL|To avoid)")
+@_prefix(_BRACKET, r"\[Rank (?P<rank>\d+)\] (?!Watchdog|Timeout|NCCL|Exception|Some NCCL|To avoid)", needs="[Rank ")
 def _rank_of_logger(match: re.Match[str], parts: Parts) -> int | None:
     """DeepSpeed's and accelerate's; in c10 lines the number is the rank inside a process group instead."""
     if "python" not in parts.kinds or parts.rank is not None:
@@ -328,12 +352,12 @@ def _rank_of_logger(match: re.Match[str], parts: Parts) -> int | None:
     return match.end()
 
 
-@_prefix(_BRACKET, r"\[RANK (?P<rank>\d+)\] ")
+@_prefix(_BRACKET, r"\[RANK (?P<rank>\d+)\] ", needs="[RANK ")
 def _rank_of_accelerate(match: re.Match[str], parts: Parts) -> int:
     parts.rank = int(match["rank"]) if parts.rank is None else parts.rank
     return match.end()
 
 
-@_prefix(_BRACKET, r"\[tid (?P<tid>\d+)\] ")
+@_prefix(_BRACKET, r"\[tid (?P<tid>\d+)\] ", needs="[tid ")
 def _thread(match: re.Match[str], parts: Parts) -> int | None:
     return match.end() if parts.readings else None

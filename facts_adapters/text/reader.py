@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from engine.facts.model import Observation, Reading
@@ -12,7 +12,7 @@ from facts_adapters.text.blocks import LONGEST_BLOCK, Block, BlockLine, BlockRea
 from facts_adapters.text.envelope import Envelope, Profile, profile
 from facts_adapters.text.identity import LITERALS, Identity
 from facts_adapters.text.lines import decode, plain
-from facts_adapters.text.match import matches, segments
+from facts_adapters.text.match import Probe, matches, segments
 from facts_adapters.text.neighbours import Neighbours, around
 from facts_adapters.text.scan import Data, Hit, Lines, Literals, scan
 from facts_adapters.text.signatures import Signature
@@ -21,7 +21,9 @@ MOST_EQUAL = 1_000
 """Equal observations (signature, host, rank, fields) of one file that are kept, plus the last."""
 
 MOST_OF_SIGNATURE = 20_000
-"""Observations of one signature in one file that are kept, plus the last."""
+"""Hits of one signature in one file that are read; of what follows the last lines are."""
+
+LAST_LINES = 20
 
 MOST_IDENTITIES = 5_000
 """Lines of one file that only tell ranks and are looked at."""
@@ -65,10 +67,12 @@ class TextReader:
         self.signatures = tuple(signatures)
         self.blocks = tuple(blocks)
         self._identity_owner = len(self.signatures) + len(self.blocks)
-        owned = [(text, i) for i, signature in enumerate(self.signatures) for text in signature.literals]
+        owned = [(text, i) for i, signature in enumerate(self.signatures) for text in signature.sought]
         owned += [(text, len(self.signatures) + i) for i, block in enumerate(self.blocks) for text in block.literals]
         owned += [(text, self._identity_owner) for text in LITERALS]
         self._literals = Literals(owned)
+        self._probes = [Probe.of(signature) for signature in self.signatures]
+        self._split: dict[tuple[int, ...], tuple[list[Probe], list[BlockReader], bool]] = {}
 
     def read(
         self, path: str, data: Data, context: Context, nodes: Collection[str] = (), world: int | None = None
@@ -87,12 +91,15 @@ class TextReader:
             work.hit(hit)
         return work.finish(world)
 
-    def split_owners(self, owners: Iterable[int]) -> tuple[list[Signature], list[BlockReader], bool]:
+    def split_owners(self, owners: tuple[int, ...]) -> tuple[list[Probe], list[BlockReader], bool]:
         """Signatures, block readers and whether the line tells ranks, from the owners of a hit."""
-        count = len(self.signatures)
-        signatures = [self.signatures[i] for i in owners if i < count]
-        blocks = [self.blocks[i - count] for i in owners if count <= i < self._identity_owner]
-        return signatures, blocks, any(i == self._identity_owner for i in owners)
+        known = self._split.get(owners)
+        if known is None:
+            count = len(self.signatures)
+            probes = [self._probes[i] for i in owners if i < count]
+            blocks = [self.blocks[i - count] for i in owners if count <= i < self._identity_owner]
+            known = self._split[owners] = (probes, blocks, self._identity_owner in owners)
+        return known
 
 
 def _sample(lines: Lines) -> list[int]:
@@ -122,6 +129,7 @@ class _Work:
         self.equal: dict[tuple[object, ...], int] = {}
         self.last_of: dict[tuple[object, ...], int] = {}
         self.identities = 0
+        self.frequent: dict[str, deque[Hit]] = {}
         self.blocks_until: dict[tuple[str, tuple[object, ...]], int] = {}
 
     def sample(self, numbers: Sequence[int]) -> None:
@@ -133,15 +141,18 @@ class _Work:
                     self.result.kinds[kind] += 1
                 identity.see(segment.envelope)
 
-    def hit(self, hit: Hit) -> None:
-        """Read one line that holds literals."""
+    def hit(self, hit: Hit, only: str = "") -> None:
+        """Read one line that holds literals, for all signatures or for one."""
         raw = self.lines.data[hit.start : min(hit.end, hit.start + 64 * 1024)]
         text = plain(decode(raw.strip(b"\r\n")))
-        signatures, blocks, tells = self.reader.split_owners(hit.owners)
+        probes, blocks, tells = self.reader.split_owners(hit.owners)
+        signatures = [p.signature for p in probes if self._wanted(p, text, hit, only)]
+        blocks = [b for b in blocks if not only and any(literal in text for literal in b.literals)]
         if tells and not signatures and not blocks:
             self.identities += 1
-            if self.identities > MOST_IDENTITIES:
-                return
+            tells = self.identities <= MOST_IDENTITIES
+        if not (signatures or blocks or tells):
+            return
         for segment in segments(text, self.known):
             if tells:
                 self.result.identity.see(segment.envelope)
@@ -151,20 +162,31 @@ class _Work:
                 if found.when is not None:
                     when, after, until = found.when, None, None
                 observation.when, observation.after, observation.until = when, after, until
-                self.result.hits[found.signature.name] += 1
+                self._count(found.signature.name)
                 self._keep(_Pending(observation, segment.envelope, found.pid), found.signature.name)
             for block in blocks:
                 if block.begins(segment.envelope.message):
                     self._block(block, hit.number, segment.envelope)
 
+    def _wanted(self, probe: Probe, text: str, hit: Hit, only: str) -> bool:
+        """Whether the signature is looked for in a line; of one that hit very often only the last lines are kept."""
+        name = probe.signature.name
+        if only:
+            return name == only
+        if name not in self.frequent:
+            return probe(text)
+        if len(self.frequent[name]) == LAST_LINES:
+            self.result.folded[name] += 1
+        self.frequent[name].append(hit)
+        return False
+
+    def _count(self, name: str) -> None:
+        self.result.hits[name] += 1
+        if self.result.hits[name] == MOST_OF_SIGNATURE:
+            self.frequent[name] = deque(maxlen=LAST_LINES)
+
     def _keep(self, pending: _Pending, name: str) -> None:
         observation = pending.observation
-        key: tuple[object, ...] = (name,)
-        if self.equal.get(key, 0) > MOST_OF_SIGNATURE:
-            self._fold(key, name, pending)
-            return
-        self.equal[key] = self.equal.get(key, 0) + 1
-        self.last_of[key] = len(self.pending)
         key = (
             name,
             observation.host or pending.envelope.host,
@@ -176,16 +198,12 @@ class _Work:
         )
         count = self.equal.get(key, 0)
         if count > MOST_EQUAL:
-            self._fold(key, name, pending)
+            self.result.folded[name] += 1
+            self.pending[self.last_of[key]] = pending
             return
         self.equal[key] = count + 1
         self.last_of[key] = len(self.pending)
         self.pending.append(pending)
-
-    def _fold(self, key: tuple[object, ...], name: str, pending: _Pending) -> None:
-        """Count only; the last of its kind takes the place of the one before."""
-        self.result.folded[name] += 1
-        self.pending[self.last_of[key]] = pending
 
     def _block(self, reader: BlockReader, number: int, envelope: Envelope) -> None:
         key = (reader.name, envelope.writer)
@@ -249,6 +267,9 @@ class _Work:
     def finish(self, world: int | None) -> TextResult:
         """Complete ranks and hosts, find the first and last stamp."""
         result = self.result
+        for name, hits in sorted(self.frequent.items()):
+            for hit in hits:
+                self.hit(hit, only=name)
         result.identity.settle()
         for pending in self.pending:
             observation, envelope = pending.observation, pending.envelope

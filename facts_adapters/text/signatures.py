@@ -16,7 +16,7 @@ from engine.authored import Document, InvalidDocument, Problem, load_document
 from engine.authored.problem import did_you_mean
 from engine.facts.model import SECOND, SUBJECT_FIELDS, Scalar
 from engine.facts.vocabulary import FieldSpec, FieldType, Vocabulary
-from facts_adapters.text.patterns import unsafe
+from facts_adapters.text.patterns import anchored, required, unsafe
 
 RESERVED_GROUPS = ("when", "pid")
 """Groups that are no fields: a stamp that replaces the line's own, and a process whose rank other lines tell."""
@@ -80,6 +80,22 @@ class Signature:
     def source(self) -> str:
         """Name of the source that the signature belongs to."""
         return self.name.partition("/")[0]
+
+    def probe(self, text: str) -> bool:
+        """A cheap look at a whole line that is not long: whether the pattern can match in it."""
+        return self.pattern.search(text) is not None
+
+    @property
+    def sought(self) -> tuple[str, ...]:
+        """Texts of which one stands in every line that matches: the literals, or what the pattern itself requires."""
+        must = required(self.pattern.pattern)
+        least = min(len(re.sub(r"\d", "", literal)) for literal in self.literals)
+        return (must,) if len(re.sub(r"\d", "", must)) > least and least < 12 else self.literals
+
+    @property
+    def anchored(self) -> bool:
+        """Whether the pattern holds to an end of the message, so that a search in the whole line tells nothing."""
+        return anchored(self.pattern.pattern)
 
     def fits(self, kinds: Iterable[str]) -> bool:
         """Whether the signature may match in a line whose envelope has these kinds."""
