@@ -278,7 +278,8 @@ def test_rule_that_is_nothing_but_alternatives_binds_what_its_branches_bind(tmp_
     assert old in text
     new = """      - any:
           - [{fact: nic.link_down, as: down, where: {reason: admin}}]
-          - [{fact: [nic.link_down, job.cancelled], as: down}, {fact: comm.collective_timeout, as: timeout, after: down}]
+          - - {fact: [nic.link_down, job.cancelled], as: down}
+            - {fact: comm.collective_timeout, as: timeout, after: down}
 """
     pack = load_packs([overlay(tmp_path, {"a.yaml": text.replace(old, new)})], builtin=SMALL)
     rule = pack.evidence["nic.link-down/port-down-before-timeout"]
