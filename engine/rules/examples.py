@@ -12,10 +12,11 @@ from engine.authored.document import Document
 from engine.authored.problem import Problem, listed, render_all
 from engine.facts.model import SECOND, SUBJECT_FIELDS, Fact, Source, Span
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
+from engine.rules.conditions import EXPLAINED, fact_kinds, needs_propagation
 from engine.rules.lint import concerns, roots_for
 from engine.rules.loading import EvidenceFile, Loaded, load
-from engine.rules.model import EvidenceRule, Example, FactCondition, PropagationRule, Rule
-from engine.rules.pack import EXPLAINED, compile_propagation
+from engine.rules.model import Example, FactCondition, PropagationRule, Rule
+from engine.rules.pack import compile_propagation
 from engine.rules.reader_examples import PAIR, read_examples
 from engine.rules.try_rule import Infer, render_trial, try_rule
 from knowledge import BUILTIN
@@ -93,14 +94,16 @@ class _Runner:
             run.problems += sheet.problems
             return
         run.files += 1
-        context = self.relations if any(map(_needs_relations, file.rules)) else []
+        context = self.relations if any(needs_propagation(rule.when, *rule.variants) for rule in file.rules) else []
         rules = [Rule(rule.id, when) for rule in file.rules for when in (rule.when, *rule.variants)]
         for index, example in enumerate(examples):
             if select and select not in example.name and not any(select in rule.id for rule in file.rules):
                 continue
             run.examples += 1
             facts = facts_of(example.facts, self.vocabulary)
-            found = self._inferred([*context, *rules], facts, run, file.document)
+            kinds = {fact.kind for fact in facts}
+            used = [rule for rule in context if fact_kinds(rule.when) <= kinds]
+            found = self._inferred([*used, *rules], facts, run, file.document)
             if found is None:
                 return
             fired = {firing.rule_id.rpartition("/")[2] for firing in found.firings} & names.keys()
@@ -157,11 +160,6 @@ def _only(rule: PropagationRule, pair: str) -> PropagationRule:
         if f"{when[0].kind}{PAIR}{when[1].kind}" == pair
     ]
     return replace(rule, when=kept[0], variants=tuple(kept[1:])) if kept else rule
-
-
-def _needs_relations(rule: EvidenceRule) -> bool:
-    """Whether the rule asks for ``unexplained`` or for derived facts, which only propagations yield."""
-    return "unexplained=True" in repr((rule.when, rule.variants)) or EXPLAINED in repr((rule.when, rule.variants))
 
 
 def _report(

@@ -11,9 +11,10 @@ from engine.authored.codes import CODES
 from engine.authored.document import Document
 from engine.authored.problem import Problem, did_you_mean, listed
 from engine.authored.sheet import Sheet
+from engine.rules.conditions import fact_kinds
 from engine.rules.lint_pack import pack_problems
 from engine.rules.loading import HEAD, Loaded, load, shown
-from engine.rules.model import AnyCondition, Condition, EvidenceRule, Example, FactCondition, PropagationRule
+from engine.rules.model import Condition, EvidenceRule, Example, FactCondition, PropagationRule
 from engine.rules.pack import cause_problems
 from engine.rules.reader_examples import PAIR, read_examples
 from knowledge import BUILTIN
@@ -136,18 +137,6 @@ def _unproven_relation(document: Document, rule: PropagationRule, examples: Sequ
                     f"the propagation does not lead from {pair.replace(PAIR, ' to ')}",
                 )
     return sheet.problems
-
-
-def fact_kinds(*conjunctions: Iterable[Condition]) -> set[str]:
-    """Kinds that fact conditions ask for, those inside ``any`` included."""
-    kinds: set[str] = set()
-    for conjunction in conjunctions:
-        for condition in conjunction:
-            if isinstance(condition, AnyCondition):
-                kinds |= fact_kinds(*condition.branches)
-            elif isinstance(condition, FactCondition):
-                kinds.add(condition.kind)
-    return kinds
 
 
 def _touches(example: Example, kinds: set[str]) -> bool:

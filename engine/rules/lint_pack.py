@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from engine.authored.document import Document
 from engine.authored.problem import Problem
 from engine.authored.sheet import Sheet
 from engine.facts.vocabulary import KindSpec
+from engine.rules.conditions import fact_kinds, simple
 from engine.rules.loading import EvidenceFile, Loaded
-from engine.rules.model import AbsentCondition, AnyCondition, Condition, EvidenceRule, FactCondition, Leaf
+from engine.rules.model import Condition, EvidenceRule, FactCondition, Leaf
 
 NETWORK_BRANCHES = ("nic", "switch")
 _MADE_BY_THE_ENGINE = ("coverage", "derived")
@@ -64,7 +65,7 @@ class _PackCheck:
             sheet.fail("FF303", ("id",), f"no rule supports the cause {leaf.id}", hint=f"Write evidence/{place}.yaml")
         elif all(rule.strength == "weak" for rule in supports):
             self._warn(file.document, "FF313", ("rules",), f"{leaf.id} has only weak support and can never be likely")
-        used = {kind for rule in supports for kind in positive_kinds(rule)}
+        used = {kind for rule in supports for kind in fact_kinds(rule.when, *rule.variants)}
         for index, entry in enumerate(document.value.get("minimal_evidence", [])):
             kinds = entry["fact"] if isinstance(entry["fact"], list) else [entry["fact"]]
             path = ("minimal_evidence", index, "fact")
@@ -138,23 +139,6 @@ class _PackCheck:
     def _warn(self, document: Document, code: str, path: tuple[str | int, ...], message: str, reason: str = "") -> None:
         key = path[-1] != "asks_for"
         self.problems.append(document.problem(code, path, message, key=key, level="warning", reason=reason))
-
-
-def simple(when: Iterable[Condition]) -> Iterator[FactCondition | AbsentCondition]:
-    """The conditions of a conjunction, those inside ``any`` included."""
-    for condition in when:
-        if isinstance(condition, AnyCondition):
-            for branch in condition.branches:
-                yield from branch
-        else:
-            yield condition
-
-
-def positive_kinds(rule: EvidenceRule) -> set[str]:
-    """Kinds of which a rule asks for a fact."""
-    return {
-        part.kind for when in (rule.when, *rule.variants) for part in simple(when) if isinstance(part, FactCondition)
-    }
 
 
 def used_kinds(loaded: Loaded) -> set[str]:

@@ -9,13 +9,11 @@ from typing import Any
 
 from engine.authored.problem import Problem, did_you_mean, summary
 from engine.facts.vocabulary import Vocabulary
+from engine.rules.conditions import EXPLAINED
 from engine.rules.loading import Loaded, load
 from engine.rules.model import Emission, EvidenceRule, Leaf, PropagationRule, Question, Rule, Tree
 from engine.rules.reader import CAUSE_ID
 from knowledge import BUILTIN
-
-EXPLAINED = "causal.explained"
-"""Kind of the fact that a propagation derives: ``effect`` and ``cause`` are fact ids, ``rule`` the propagation's id."""
 
 
 class InvalidPack(Exception):  # noqa: N818 - it is the pack that is invalid

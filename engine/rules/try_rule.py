@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 from engine.facts.model import SECOND, Fact, Order, Span, before
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
+from engine.rules.conditions import fact_kinds, needs_propagation
 from engine.rules.describe import condition_text, fact_text, join_text, test_text, value_text
 from engine.rules.model import (
     AbsentCondition,
@@ -32,6 +33,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "in": lambda value, options: value in options,
     "not_in": lambda value, options: value not in options,
 }
+_MOST_VARIANTS = 8
 _MOST_BINDINGS = 20
 _MOST_CANDIDATES = 200
 _MOST_NEAR = 3
@@ -79,7 +81,10 @@ def try_rule(
 
     Of the variants of a rule with alternative kinds the one that comes furthest is shown.
     """
-    trials = [_try(rule.id, when, facts, vocabulary, infer, context) for when in (rule.when, *rule.variants)]
+    there = {fact.kind for fact in facts if fact.scope == "incident"}
+    variants = sorted((rule.when, *rule.variants), key=lambda when: len(fact_kinds(when) - there))[:_MOST_VARIANTS]
+    used = [other for other in context if fact_kinds(other.when) <= there] if needs_propagation(*variants) else []
+    trials = [_try(rule.id, when, facts, vocabulary, infer, used) for when in variants]
     return max(
         trials, key=lambda trial: (trial.fires, sum(a.status == "holds" for a in trial.attempts), _nearness(trial))
     )
