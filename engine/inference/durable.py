@@ -1,0 +1,285 @@
+"""The durable_rules backend; the only module that imports it.
+
+It drives the C core directly: no host, no threads, no batch calls, no retraction. Facts that can prevent a match are
+sent before all others, under kinds of their own. Each incident has a state of its own in each ruleset, deleted at its
+end. See docs/adr/inference.md for what this avoids.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+import durable_rules_engine as core
+
+from engine.facts.vocabulary import Vocabulary
+from engine.inference.compile import ROLES, Conjunction, Plan, Role, compile_rules
+from engine.inference.encoding import (
+    BOOT_FACT,
+    Schema,
+    Sent,
+    check_hashes,
+    names_used,
+    rules_text,
+    writers,
+)
+from engine.inference.items import Item
+from engine.inference.matches import Match
+from engine.inference.parts import Frame
+from engine.rules.model import Rule
+
+VERSION = f"durable_rules {version('durable_rules')}"
+
+MOST_PATTERNS_PER_KIND = 60
+"""Patterns on one kind in a ruleset: the C core follows at most 64 at once."""
+
+MOST_KINDS = 250
+"""Kinds in a ruleset: the C core never ends a search among 512 alternatives below one node."""
+
+MOST_RULES = 120
+"""Conjunctions in a ruleset; small ones are left out where an incident has no facts for them."""
+
+MOST_WORK = 1_500_000
+"""Comparisons that one incident may cost, estimated beforehand; above, the C core takes seconds and gigabytes."""
+
+_STATE = "0"
+_RULE = re.compile(r'"r(\d+)":')
+_BOUND = re.compile(r'"a(\d+)":\{"id":"[a-z](\d+)"')
+_OBSERVED = 2
+
+
+class DurableFailed(RuntimeError):  # noqa: N818
+    """The C core refused something or reported an error; another backend has to decide this incident."""
+
+
+Shape = tuple[tuple[Role, str, tuple[str, ...]], ...]
+"""Role, kind and fields in equality joins of each pattern: what the cost of a conjunction depends on."""
+
+
+@dataclass
+class Ruleset:
+    """Conjunctions that share a network. The C core compiles it when it is first opened."""
+
+    name: str
+    schema: Schema
+    conjunctions: dict[int, Conjunction] = field(default_factory=dict)
+    patterns: dict[Sent, int] = field(default_factory=dict)
+    shapes: dict[Shape, int] = field(default_factory=dict)
+    handle: int | None = None
+
+    def takes(self, wanted: Mapping[Sent, int]) -> bool:
+        """Whether a conjunction with so many patterns of each kind still fits."""
+        return (
+            len(self.conjunctions) < MOST_RULES
+            and len(self.patterns.keys() | wanted.keys()) <= MOST_KINDS
+            and all(self.patterns.get(sent, 0) + number <= MOST_PATTERNS_PER_KIND for sent, number in wanted.items())
+        )
+
+    def put(self, number: int, conjunction: Conjunction, wanted: Mapping[Sent, int]) -> None:
+        """Add a conjunction."""
+        self.conjunctions[number] = conjunction
+        for sent, more in wanted.items():
+            self.patterns[sent] = self.patterns.get(sent, 0) + more
+        shape = _shape(conjunction)
+        self.shapes[shape] = self.shapes.get(shape, 0) + 1
+
+    def open(self) -> int:
+        """The C core's handle."""
+        if self.handle is None:
+            encoded = {number: self.schema.conjunction(c) for number, c in self.conjunctions.items()}
+            check_hashes(names_used(self.schema, self.conjunctions.values()))
+            self.handle = int(core.create_ruleset(self.name, rules_text(encoded)))
+        return self.handle
+
+    def close(self) -> None:
+        """Free the C core's network."""
+        if self.handle is not None:
+            core.delete_ruleset(self.handle)
+            self.handle = None
+
+
+@dataclass
+class Layer:
+    """The rules of one layer: how to put them together, and their rulesets."""
+
+    plans: list[Plan]
+    rulesets: list[Ruleset]
+    leaf_of: dict[int, int]
+    """By conjunction, the leaf that it is evidence for."""
+    makes: frozenset[str]
+    """Kinds that rules of the layer derive."""
+
+
+class DurableRules:
+    """Rules compiled for durable_rules, for any number of incidents. Not for several threads at once."""
+
+    def __init__(self, layers: Sequence[Sequence[Rule]], vocabulary: Vocabulary) -> None:
+        self.schema = Schema(vocabulary)
+        self._number = 0
+        self.layers = [self._layer(place, rules) for place, rules in enumerate(layers)]
+
+    def session(self, layer: int, items: Sequence[Item], explained: frozenset[str]) -> DurableSession:
+        """The rules of a layer over the facts of an incident."""
+        return DurableSession(self.layers[layer], self.schema, items, explained)
+
+    def close(self) -> None:
+        """Free everything that the C core holds."""
+        for layer in self.layers:
+            for ruleset in layer.rulesets:
+                ruleset.close()
+
+    def _layer(self, place: int, rules: Sequence[Rule]) -> Layer:
+        plans = compile_rules(rules, self.schema.vocabulary)
+        flat = [conjunction for plan in plans for conjunction in plan.conjunctions]
+        for conjunction in flat:
+            self.schema.conjunction(conjunction)  # makes its properties ones that are sent
+        rulesets: list[Ruleset] = []
+        leaf_of: dict[int, int] = {}
+        for conjunction in sorted(flat, key=_neighbours):
+            wanted: dict[Sent, int] = {}
+            for pattern in conjunction.patterns:
+                wanted[pattern.role, pattern.kind] = wanted.get((pattern.role, pattern.kind), 0) + 1
+            ruleset = next((one for one in rulesets if one.takes(wanted)), None)
+            if ruleset is None:
+                ruleset = Ruleset(f"layer{place}part{len(rulesets)}", self.schema)
+                rulesets.append(ruleset)
+            ruleset.put(self._number, conjunction, wanted)
+            leaf_of[self._number] = conjunction.leaf
+            self._number += 1
+        return Layer(plans, rulesets, leaf_of, frozenset(rule.emits.kind for rule in rules if rule.emits))
+
+
+class DurableSession:
+    """One layer of rules over the facts of one incident."""
+
+    def __init__(self, layer: Layer, schema: Schema, items: Sequence[Item], explained: frozenset[str]) -> None:
+        self._layer = layer
+        self._writers = writers(schema, schema.codes.copy(), explained)
+        self._records: dict[int, set[Frame]] = {}
+        self._items: dict[int, Item] = {}
+        self._found: dict[int, list[Match]] = {}
+        self._open: list[tuple[Ruleset, int, int]] = []
+        kinds = {item.fact.kind for item in items} | layer.makes
+        self._live = [ruleset for ruleset in layer.rulesets if _can_match(ruleset, kinds)]
+        _check_work(self._live, items)
+        try:
+            for ruleset in self._live:
+                self._open.append(_boot(ruleset))
+            self.add(items)
+        except core.error as error:
+            self.close()
+            raise DurableFailed(str(error)) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def matches(self) -> list[Match]:
+        """Every match over all facts so far."""
+        for number, plan in enumerate(self._layer.plans):
+            if number not in self._found:
+                self._found[number] = [
+                    Match(plan.rule, tuple(zip(plan.group.aliases, frame, strict=True)), witness)
+                    for frame, witness in plan.group.solve(self._records).items()
+                ]
+        return [match for matches in self._found.values() for match in matches]
+
+    def add(self, items: Sequence[Item]) -> None:
+        """Send facts, then collect what fires."""
+        self._items.update((item.ordinal, item) for item in items)
+        texts: dict[Sent, list[str]] = {}
+        for item in items:
+            for role in ROLES:
+                sent = (role, item.fact.kind)
+                if sent in self._writers:
+                    texts.setdefault(sent, []).append(self._writers[sent].text(item))
+        changed: set[int] = set()
+        for ruleset, handle, state in self._open:
+            _send(handle, ruleset, texts)
+            changed |= self._collect(handle, state)
+        for number, plan in enumerate(self._layer.plans):
+            if any(conjunction.leaf in changed for conjunction in plan.conjunctions):
+                self._found.pop(number, None)
+
+    def close(self) -> None:
+        """Delete the states."""
+        while self._open:
+            _, handle, _ = self._open.pop()
+            core.delete_state(handle, _STATE)
+
+    def _collect(self, handle: int, state: int) -> set[int]:
+        changed: set[int] = set()
+        started = core.start_action_for_state(handle, state)
+        message: str | None = started and started[1]
+        while message:
+            rule = _RULE.search(message)
+            assert rule is not None
+            leaf = self._layer.leaf_of[int(rule[1])]
+            bound = sorted((int(slot), int(ordinal)) for slot, ordinal in _BOUND.findall(message))
+            self._records.setdefault(leaf, set()).add(tuple(self._items[ordinal] for _, ordinal in bound))
+            changed.add(leaf)
+            message = core.complete_and_start_action(handle, state)
+        return changed
+
+
+def _boot(ruleset: Ruleset) -> tuple[Ruleset, int, int]:
+    handle = ruleset.open()
+    _, state = core.assert_fact(handle, BOOT_FACT)
+    core.start_action_for_state(handle, state)
+    core.complete_and_start_action(handle, state)
+    return ruleset, handle, state
+
+
+def _send(handle: int, ruleset: Ruleset, texts: Mapping[Sent, Iterable[str]]) -> None:
+    wanted = sorted(ruleset.patterns.keys() & texts.keys(), key=lambda sent: (sent[0] != "none", sent))
+    for sent in wanted:
+        for text in texts[sent]:
+            code, _ = core.assert_fact(handle, text)
+            if code >= _OBSERVED:
+                raise DurableFailed(f"the fact {text} was refused with code {code}")
+
+
+def _neighbours(conjunction: Conjunction) -> tuple[list[str], int]:
+    """Sort key that brings conjunctions over the same kinds together."""
+    return sorted(pattern.kind for pattern in conjunction.patterns if pattern.role == "fact"), conjunction.leaf
+
+
+def _shape(conjunction: Conjunction) -> Shape:
+    return tuple(
+        (
+            pattern.role,
+            pattern.kind,
+            tuple(str(c.property[1]) for c in pattern.comparisons if c.operator == "==" and c.property[0] == "field"),
+        )
+        for pattern in conjunction.patterns
+    )
+
+
+def _can_match(ruleset: Ruleset, kinds: set[str]) -> bool:
+    return any(all(kind in kinds for role, kind, _ in shape if role != "none") for shape in ruleset.shapes)
+
+
+def _check_work(rulesets: Iterable[Ruleset], items: Sequence[Item]) -> None:
+    """Raise :class:`DurableFailed` where joins could compare too many pairs, whatever the tests leave."""
+    sizes = Counter(item.fact.kind for item in items)
+    largest: dict[tuple[str, str], int] = {}
+    work = 0
+    for ruleset in rulesets:
+        for shape, number in ruleset.shapes.items():
+            frames = number
+            for role, kind, fields in shape:
+                tried = min([sizes[kind], *(_most_equal(items, kind, name, largest) for name in fields)])
+                work += frames * tried
+                frames *= 1 if role == "none" else tried
+        if work > MOST_WORK:
+            raise DurableFailed(f"joining {len(items)} facts could take more than {MOST_WORK} comparisons")
+
+
+def _most_equal(items: Iterable[Item], kind: str, name: str, largest: dict[tuple[str, str], int]) -> int:
+    """How many facts of a kind share one value of a field, at most."""
+    if (kind, name) not in largest:
+        counts = Counter(item.values.get(name) for item in items if item.fact.kind == kind)
+        largest[kind, name] = max(counts.values(), default=0)
+    return largest[kind, name]

@@ -1,0 +1,133 @@
+"""Facts as inference sees them: those of the incident, ordered, with the values that rules can look at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from engine.facts.model import SUBJECT_FIELDS, Fact, Scalar, Source, Span
+from engine.facts.vocabulary import FieldType
+from engine.inference.results import InvalidFacts
+from engine.rules.model import Emission
+
+ID = "id"
+"""In joins and copies the name of a fact's own id, beside the fields that its kind has."""
+
+FURTHEST = 2**60
+"""Microseconds; an end of a span beyond this is as good as unbounded (36 000 years)."""
+
+Fields = Mapping[str, Mapping[str, FieldType]]
+"""By kind, the fields that rules look at, with their types."""
+
+_TYPES: Mapping[FieldType, type] = {"str": str, "int": int, "float": float, "bool": bool}
+_MOST_NOTES = 5
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """A fact with its place in the order of facts. ``values`` has no missing and no wrongly typed ones."""
+
+    ordinal: int
+    fact: Fact
+    values: Mapping[str, Scalar]
+
+    @property
+    def id(self) -> str:
+        """The fact's id."""
+        return self.fact.id
+
+    def get(self, name: str) -> Scalar | None:
+        """The value of a field, the fact's id for ``id``, ``None`` where missing."""
+        return self.fact.id if name == ID else self.values.get(name)
+
+
+def admit(facts: Iterable[Fact], fields: Fields) -> tuple[list[Item], list[str]]:
+    """The facts that take part, earliest first, and notes on what was left out.
+
+    Facts outside the incident and facts of kinds that no rule names take no part. A value whose type is not the
+    vocabulary's, or that is not a number, counts as missing. Raises :class:`InvalidFacts`.
+    """
+    taken = [_bounded(fact) for fact in facts if fact.scope == "incident" and fact.kind in fields]
+    if len({fact.id for fact in taken}) != len(taken):
+        twice = sorted({fact.id for fact in taken if sum(other.id == fact.id for other in taken) > 1})
+        raise InvalidFacts(f"fact ids used more than once: {', '.join(twice[:_MOST_NOTES])}")
+    notes: list[str] = []
+    items = [
+        Item(ordinal, fact, _values(fact, fields[fact.kind], notes))
+        for ordinal, fact in enumerate(sorted(taken, key=_order))
+    ]
+    if len(notes) > _MOST_NOTES:
+        notes[_MOST_NOTES:] = [f"{len(notes) - _MOST_NOTES} more values could not be matched"]
+    return items, notes
+
+
+def derive(emission: Emission, bound: Mapping[str, Item], fields: Fields, ordinal: int) -> Item:
+    """The fact that a firing derives. It has no time and no source of its own; its id spells out its content."""
+    given: dict[str, Scalar | None] = dict(emission.constants)
+    given.update((name, bound[alias].get(other)) for name, alias, other in emission.copies)
+    types = fields[emission.kind]
+    typed = {name: _typed(value, types[name]) for name, value in given.items() if value is not None}
+    values = {name: value for name, value in typed.items() if value is not None}
+    text = ", ".join(f"{name}={values[name]!r}" for name in sorted(values))
+    subject = {name: values[name] for name in SUBJECT_FIELDS if name in values}
+    own = {name: value for name, value in values.items() if name not in SUBJECT_FIELDS}
+    fact = Fact(f"{emission.kind}({text})", emission.kind, own, Source("", 0), **subject)  # type: ignore[arg-type]
+    return Item(ordinal, fact, _values(fact, types, []))
+
+
+def _order(fact: Fact) -> tuple[bool, int, bool, int, str, int, str]:
+    span = fact.onset
+    return (
+        span.earliest is None,
+        span.earliest or 0,
+        span.latest is None,
+        span.latest or 0,
+        fact.source.path,
+        fact.source.line,
+        fact.id,
+    )
+
+
+def _values(fact: Fact, fields: Mapping[str, FieldType], notes: list[str]) -> dict[str, Scalar]:
+    values: dict[str, Scalar] = {}
+    for name, kind in fields.items():
+        value = fact.get(name)
+        if value is None:
+            continue
+        typed = _typed(value, kind)
+        if typed is None:
+            notes.append(f"{fact.id}: {fact.kind}.{name} = {value!r:.60} is not a usable {kind} and counts as missing")
+        else:
+            values[name] = typed
+    return values
+
+
+def _typed(value: Scalar, kind: FieldType) -> Scalar | None:
+    if kind == "float" and type(value) is int:
+        try:
+            value = float(value)
+        except OverflowError:
+            return None
+    if not (isinstance(value, str) if kind == "str" else type(value) is _TYPES[kind]):
+        return None
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    return value + 0.0 if isinstance(value, float) else value  # -0.0 + 0.0 is 0.0
+
+
+def _bounded(fact: Fact) -> Fact:
+    for number in (fact.source.line, fact.sequence or 0):
+        if not -FURTHEST < number < FURTHEST:
+            raise InvalidFacts(f"{fact.id}: {number} is not a line number")
+    if all(_near(end) for span in (fact.onset, fact.local) for end in (span.earliest, span.latest)):
+        return fact
+    return replace(fact, onset=_cut(fact.onset), local=_cut(fact.local))
+
+
+def _near(end: int | None) -> bool:
+    return end is None or -FURTHEST < end < FURTHEST
+
+
+def _cut(span: Span) -> Span:
+    return Span(span.earliest if _near(span.earliest) else None, span.latest if _near(span.latest) else None)
