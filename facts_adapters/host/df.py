@@ -20,6 +20,7 @@ _ROW = re.compile(
 )
 _BLOCKS = re.compile(r"\b(?P<number>\d+)(?P<unit>[BKMG]?)-blocks")
 _NOT_WRITTEN = re.compile(r"/(?:snap|boot|sys|proc|run|dev|media|cdrom|etc/|var/lib/(?:docker|containerd|kubelet)/)")
+SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount point that is looked for, not a file that is used
 _IMAGES = ("squashfs", "iso9660", "erofs", "overlay")
 
 
@@ -44,7 +45,7 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
         if match is None or match["type"] in _IMAGES or match["source"].startswith("/dev/loop"):
             continue
         fields = _fields(match, inodes, _unit(head))
-        if match["mount"] == "/dev/shm":
+        if match["mount"] == SHARED_MEMORY:
             if not inodes:
                 fields.pop("mount")
                 fields.pop("type", None)

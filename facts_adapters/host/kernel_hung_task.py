@@ -17,8 +17,8 @@ _HEAD = re.compile(
     r"(?P<how>for more than|in I/O wait for more than|on an? \w+)(?: (?P<seconds>\d+) seconds| likely owned by.*| .*)?"
 )
 _STACK = re.compile(
-    r"\s*(?:Tainted:|Not tainted|\"echo 0|task:|Call Trace|</?TASK>|</?IRQ>|\[<[0-9a-f]+>\]|\? ?\S|Workqueue:|RIP:|RSP:|"
-    r"RAX:|RDX:|RBP:|R\d\d:|RDI:|ORIG_RAX|Blocked by|[\w.]+\+0x[0-9a-f]+/0x[0-9a-f]+|\S+ +[DSR] )"
+    r"\s*(?:Tainted:|Not tainted|\"echo 0|task:|Call Trace|</?TASK>|</?IRQ>|\[<[0-9a-f]+>\]|\? ?\S|Workqueue:|RIP:|"
+    r"RSP:|RAX:|RDX:|RBP:|R\d\d:|RDI:|ORIG_RAX|Blocked by|[\w.]+\+0x[0-9a-f]+/0x[0-9a-f]+|\S+ +[DSR] )"
 )
 _FRAME = re.compile(r"(?P<function>[\w.]+)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)\])?")
 
@@ -30,9 +30,9 @@ _WAITS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("fuse", re.compile(r"fuse_|request_wait_answer|fuse$|wekafs|beegfs")),
     ("gpu", re.compile(r"nvidia|uvm_|_nv\d+rm|rm_ioctl|nvkms|os_acquire_rwlock|amdgpu|kfd_|drm_sched|davinci|devdrv")),
     ("nic", re.compile(r"mlx[45]_|ib_uverbs|uverbs_|ib_umem|rdma_|ib_dereg|ib_destroy|bnxt_|irdma|hns_roce|efa_")),
-    ("memory", re.compile(r"mem_cgroup_oom|mem_cgroup_handle_over_high|throttle_direct_reclaim|shrink_|kswapd|compact_")),
-    ("disk", re.compile(r"io_schedule|wait_on_(?:page|buffer)|folio_wait|jbd2_|xfs_|ext4_|blk_|nvme_|submit_bio|btrfs_|md_|"
-                        r"balance_dirty|sync_inodes|raid\d|dm_")),
+    ("memory", re.compile(r"mem_cgroup_oom|mem_cgroup_handle_over|throttle_direct_reclaim|shrink_|kswapd|compact_")),
+    ("disk", re.compile(r"io_schedule|wait_on_(?:page|buffer)|folio_wait|jbd2_|xfs_|ext4_|blk_|nvme_|submit_bio|"
+                        r"btrfs_|md_|balance_dirty|sync_inodes|raid\d|dm_")),
     ("lock", re.compile(r"mutex_lock|rwsem_|down_(?:read|write)|__mutex|schedule_preempt|futex|pipe_")),
 )  # fmt: skip
 

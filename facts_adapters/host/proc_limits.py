@@ -9,8 +9,15 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context, Sample
 from facts_adapters.text.blocks import Block, BlockReader
 
-_LIMIT = re.compile(r"\s*Max (?P<what>locked memory|open files|processes|stack size) +(?P<soft>\d+|unlimited) +(?:\d+|unlimited)")
-_NAMES = {"locked memory": ("memlock_kb", 1024), "open files": ("nofile", 1), "processes": ("nproc", 1), "stack size": ("stack_kb", 1024)}  # fmt: skip
+_LIMIT = re.compile(
+    r"\s*Max (?P<what>locked memory|open files|processes|stack size) +(?P<soft>\d+|unlimited) +(?:\d+|unlimited)"
+)
+_NAMES = {
+    "locked memory": ("memlock_kb", 1024),
+    "open files": ("nofile", 1),
+    "processes": ("nproc", 1),
+    "stack size": ("stack_kb", 1024),
+}
 
 
 def begins(message: str) -> bool:

@@ -1,0 +1,138 @@
+"""Files of memory, CPU and pids cgroups (v1 and v2) and the kill counter of ``/proc/vmstat``.
+
+Counters run since the cgroup was created (vmstat: since boot), so they say "some time before" and no more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from engine.facts.model import Observation, Scalar
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.host._statement import state
+
+_PAIR = re.compile(r"(?:(?P<file>\S*?[/.]\S+):)?(?P<key>[a-z_]+) (?P<value>\d+)$")
+_SINGLE = re.compile(r"(?:(?P<file>\S*?[/.]\S+):)?(?P<value>\d+|max)$")
+_CPU_KEYS = ("nr_periods", "nr_throttled")
+_LIMITS = ("memory.max", "memory.limit_in_bytes")
+_USES = ("memory.current", "memory.usage_in_bytes", "memory.peak", "memory.max_usage_in_bytes")
+_PATH = re.compile(
+    r"(?P<name>memory[._]events(?:[._]local)?|memory[._]oom_control|vmstat|cpu[._]stat|pids[._]max|memory[._]max|"
+    r"memory[._]limit_in_bytes|memory[._]current|memory[._]usage_in_bytes|memory[._]peak)"
+)
+
+
+def sniff(head: Head) -> Verdict:
+    """Kill or throttling counters, or a single value in a file of that name."""
+    name = head.path.rpartition("/")[2]
+    if re.search(r"(?:^|:)(?:oom_kill|nr_throttled) \d+$", head.text, re.M):
+        return Verdict(0.9, "cgroup or vmstat counters")
+    single = _PATH.search(name) and head.lines and _SINGLE.fullmatch(head.lines[0].strip())
+    listed = re.search(r"(?:memory\.max|memory\.current|pids\.max):?\s*\n?(?:\d+|max)$", head.text, re.M)
+    return Verdict(0.8, "value of a cgroup file") if single or listed else Verdict(0.0, "no cgroup file")
+
+
+def read(file: EvidenceFile, _context: Context) -> Iterator[Observation]:
+    """``host.oom_counter``, ``host.oom_event``, ``host.cpu_throttled``, ``host.limit`` and ``host.memory_use``."""
+    current = _name(file.path.rpartition("/")[2])
+    cpu: dict[str, int] = {}
+    memory: dict[str, int] = {}
+    last: Line | None = None
+    for line in file.lines():
+        text = line.text.strip()
+        pair, single = _PAIR.fullmatch(text), _SINGLE.fullmatch(text)
+        if pair and pair["key"] in _CPU_KEYS:
+            cpu[pair["key"]] = int(pair["value"])
+            last = line
+            if len(cpu) == len(_CPU_KEYS):
+                yield from _throttled(file, line, cpu)
+                cpu = {}
+        elif pair and pair["key"] == "oom_kill":
+            yield from _kills(file, line, _name(pair["file"] or "") or current, int(pair["value"]))
+        elif single:
+            name = _name(single["file"] or "") or current
+            last = line
+            yield from _single(file, line, name, single["value"], memory)
+        else:
+            current = _name(text) or current
+    if last is not None:
+        yield from _use(file, last, memory)
+
+
+def _name(text: str) -> str:
+    match = _PATH.search(text)
+    return match["name"].replace("_", ".", 1) if match else ""
+
+
+def _kills(file: EvidenceFile, line: Line, name: str, value: int) -> Iterator[Observation]:
+    source = "vmstat" if name == "vmstat" else "memory.oom_control" if "oom" in name else "memory.events"
+    yield state(file, line, "host.oom_counter", {"source": source, "value": value})
+    if value > 0 and source != "vmstat":
+        yield state(file, line, "host.oom_event", {"reporter": "memory.events", "events": value})
+
+
+def _throttled(file: EvidenceFile, line: Line, cpu: dict[str, int]) -> Iterator[Observation]:
+    periods, throttled = cpu["nr_periods"], cpu["nr_throttled"]
+    if periods and throttled:
+        percent = round(100 * throttled / periods)
+        fields: dict[str, Scalar] = {"periods": periods, "throttled": throttled, "percent": percent}
+        yield state(file, line, "host.cpu_throttled", fields)
+
+
+def _single(file: EvidenceFile, line: Line, name: str, text: str, memory: dict[str, int]) -> Iterator[Observation]:
+    value = -1 if text == "max" else int(text)
+    if name == "pids.max":
+        yield state(file, line, "host.limit", {"name": "pids_max", "value": value})
+    elif name in _LIMITS and 0 < value < 1 << 60:
+        memory["limit"] = value
+    elif name in _USES:
+        memory["used"] = max(memory.get("used", 0), value)
+
+
+def _use(file: EvidenceFile, line: Line, memory: dict[str, int]) -> Iterator[Observation]:
+    if "limit" in memory and "used" in memory:
+        percent = min(100, round(100 * memory["used"] / memory["limit"]))
+        fields: dict[str, Scalar] = {
+            "scope": "cgroup",
+            "total_kb": memory["limit"] // 1024,
+            "available_kb": max(0, memory["limit"] - memory["used"]) // 1024,
+            "used_percent": percent,
+        }
+        yield state(file, line, "host.memory_use", fields)
+
+
+_EVENTS = "low 0\nhigh 0\nmax 4711\noom 3\noom_kill 2\noom_group_kill 0\n"
+_CPU = "usage_usec 8821\nuser_usec 1\nsystem_usec 1\nnr_periods 1000\nnr_throttled 720\nthrottled_usec 99\n"
+_LISTING = (
+    "/sys/fs/cgroup/memory.max:1000000000\n/sys/fs/cgroup/memory.current:990000000\n/sys/fs/cgroup/pids.max:512\n"
+)
+
+ADAPTER = Adapter(
+    name="cgroup_files",
+    branch="host",
+    emits=("host.oom_counter", "host.oom_event", "host.cpu_throttled", "host.limit", "host.memory_use"),
+    coverage=None,
+    sniff=sniff,
+    read=read,
+    samples=(
+        Sample(
+            _EVENTS,
+            (
+                ("host.oom_counter", {"source": "memory.events", "value": 2}),
+                ("host.oom_event", {"reporter": "memory.events", "events": 2}),
+            ),
+            path="memory.events",
+        ),
+        Sample("pgfault 12\noom_kill 1\n", (("host.oom_counter", {"source": "vmstat", "value": 1}),), path="vmstat"),
+        Sample(_CPU, (("host.cpu_throttled", {"periods": 1000, "throttled": 720, "percent": 72}),), path="cpu.stat"),
+        Sample(
+            _LISTING,
+            (
+                ("host.memory_use", {"scope": "cgroup", "used_percent": 99}),
+                ("host.limit", {"name": "pids_max", "value": 512}),
+            ),
+        ),
+        Sample("step 12\nloss 3\n"),
+    ),
+)
