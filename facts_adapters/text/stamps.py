@@ -188,7 +188,7 @@ _DIGIT: tuple[_Shape, ...] = (
     _shape(rf"(?P<d>\d\d?)[ -]{_MON}[ -](?P<y>\d{{4}}),? +{_HMS}{_FRAC}{_AMPM}{_ZONE}?(?!\w)"),
 )
 _LETTER: tuple[_Shape, ...] = (
-    _shape(rf"[A-Z](?P<y>20\d\d)?(?P<md>\d{{3,4}}) {_HMS}\.(?P<frac>\d{{9}}|\d{{6}})(?!\d)", _glog),
+    _shape(rf"[A-Z](?P<y>(?:19|20)\d\d)?(?P<md>\d{{3,4}}) {_HMS}\.(?P<frac>\d{{9}}|\d{{6}})(?!\d)", _glog),
     _shape(rf"{_WDAY}?{_MON} +(?P<d>\d\d?),? +(?P<y>(?:19|20)\d\d),? +{_HMS}{_FRAC}{_AMPM}(?:{_ZONE}(?!\w))?"),
     _shape(rf"{_WDAY}?{_MON} +(?P<d>\d\d?) +{_HMS}{_FRAC}{_AMPM}{_ZONE}? (?P<y>(?:19|20)\d\d)(?![\w.:-])"),
     _shape(rf"{_WDAY}?{_MON} +(?P<d>\d\d?) +{_HMS}{_FRAC}{_NEAR}"),
