@@ -66,9 +66,9 @@ def _name(text: str) -> str:
 
 
 def _kills(file: EvidenceFile, line: Line, name: str, value: int) -> Iterator[Observation]:
-    source = "vmstat" if name == "vmstat" else "memory.oom_control" if "oom" in name else "memory.events"
-    yield state(file, line, "host.oom_counter", {"source": source, "value": value})
-    if value > 0 and source != "vmstat":
+    counted = "vmstat" if name == "vmstat" else "memory.oom_control" if "oom" in name else "memory.events"
+    yield state(file, line, "host.oom_counter", {"file": counted, "value": value})
+    if value > 0 and counted != "vmstat":
         yield state(file, line, "host.oom_event", {"reporter": "memory.events", "events": value})
 
 
@@ -119,12 +119,12 @@ ADAPTER = Adapter(
         Sample(
             _EVENTS,
             (
-                ("host.oom_counter", {"source": "memory.events", "value": 2}),
+                ("host.oom_counter", {"file": "memory.events", "value": 2}),
                 ("host.oom_event", {"reporter": "memory.events", "events": 2}),
             ),
             path="memory.events",
         ),
-        Sample("pgfault 12\noom_kill 1\n", (("host.oom_counter", {"source": "vmstat", "value": 1}),), path="vmstat"),
+        Sample("pgfault 12\noom_kill 1\n", (("host.oom_counter", {"file": "vmstat", "value": 1}),), path="vmstat"),
         Sample(_CPU, (("host.cpu_throttled", {"periods": 1000, "throttled": 720, "percent": 72}),), path="cpu.stat"),
         Sample(
             _LISTING,
