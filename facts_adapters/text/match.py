@@ -20,7 +20,7 @@ LONGEST_SEARCH = 8_192
 _EMBEDDED = re.compile(
     r"\[rank\d+\]:|\[default\d+\]:|\[[FEWI](?:\d{3,4} \d\d:\d\d:\d\d\.\d+)? ?[\w.]+\.(?:cpp|hpp|h|ts|cu):\d+\]"
     r"|[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ \S+:\d+\]"
-    r"|\b[A-Za-z][\w.-]*:\d+:\d+ \[\d+\] (?=\S+ )|(?:slurmstepd|srun): (?:error|fatal): |\[\d+,\d+\]<std(?:out|err)>:"
+    r"|\b[A-Za-z][\w.-]{0,80}:\d+:\d+ \[\d+\] (?=\S+ )|(?:slurmstepd|srun): (?:error|fatal): |\[\d+,\d+\]<std(?:out|err)>:"
 )
 
 
