@@ -497,14 +497,23 @@ def rules_show(target: str, lang: str, packs: Sequence[Path], backend: str) -> N
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path, exists=True))
 @click.option("--pack", "packs", multiple=True, type=click.Path(path_type=Path, exists=True), help="Overlay pack.")
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", help="Exit 1 from this level on.")
-def rules_lint(paths: Sequence[Path], packs: Sequence[Path], fail_on: str) -> int:
+@click.option("-f", "--format", "form", type=click.Choice(["text", "json", "github"]), default="text", help="Output.")
+def rules_lint(paths: Sequence[Path], packs: Sequence[Path], fail_on: str, form: str) -> int:
     """Check rule files (default: all) and show every problem of every file."""
-    from engine.authored.problem import render_all
+    import datetime
+
+    from engine.authored.problem import render_all, render_for_github
     from engine.rules.lint import lint
     from facts_adapters.catalogue import emitted_kinds
 
-    problems = lint(paths, packs, emitted_kinds())
-    click.echo(render_all(problems), nl=bool(problems))
+    today = datetime.datetime.now(tz=datetime.timezone.utc).date()
+    problems = lint(paths, packs, emitted_kinds(), today=today)
+    if form == "json":
+        show([json.dumps(problem.as_json(), ensure_ascii=False) for problem in problems])
+    elif form == "github":
+        show(map(render_for_github, problems))
+    else:
+        click.echo(render_all(problems), nl=False)
     failing = [problem for problem in problems if problem.level == "error" or fail_on == "warning"]
     return EXIT_FINDINGS if failing else 0
 
@@ -528,9 +537,12 @@ def rules_test(paths: Sequence[Path], packs: Sequence[Path]) -> int:
 )
 def rules_new(cause: str, pack: Path) -> None:
     """Write the files of a new CAUSE (branch.name) with places to fill in."""
-    from engine.rules.scaffold import new
+    from engine.rules.scaffold import CannotCreate, new
 
-    show([str(path) for path in new(cause, pack)])
+    try:
+        show([str(path) for path in new(cause, pack)])
+    except CannotCreate as error:
+        raise click.ClickException(str(error)) from error
 
 
 @rules.command("try")
