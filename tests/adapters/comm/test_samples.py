@@ -1,0 +1,64 @@
+"""Every reader of the communication branch does on its samples what it says."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+import facts_adapters.comm
+from engine.facts.model import CounterSample, Observation, Scalar
+from facts_adapters.adapter import Adapter, Sample
+from facts_adapters.reader import read_bundle
+from facts_adapters.text.blocks import BlockReader
+
+
+def readers() -> Iterator[Adapter | BlockReader]:
+    for module in pkgutil.iter_modules(facts_adapters.comm.__path__):
+        if module.name.startswith("_"):
+            continue
+        found = importlib.import_module(f"facts_adapters.comm.{module.name}")
+        for name in ("ADAPTER", "BLOCK"):
+            if hasattr(found, name):
+                yield getattr(found, name)
+        yield from getattr(found, "BLOCKS", ())
+
+
+def value_of(record: Observation | CounterSample, name: str) -> Scalar | None:
+    value: Scalar | None = getattr(record, name, None)
+    if value is None and isinstance(record, Observation):
+        return record.fields.get(name)
+    return value
+
+
+def fits(record: Observation | CounterSample, kind: str, fields: Mapping[str, Scalar]) -> bool:
+    found = record.kind if isinstance(record, Observation) else "counter"
+    return found == kind and all(value_of(record, name) == value for name, value in fields.items())
+
+
+CASES = [
+    pytest.param(reader, sample, id=f"{reader.name}-{index}")
+    for reader in readers()
+    for index, sample in enumerate(reader.samples)
+]
+
+
+@pytest.mark.parametrize(("reader", "sample"), CASES)
+def test_sample(reader: Adapter | BlockReader, sample: Sample, tmp_path: Path) -> None:
+    path = tmp_path / sample.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(sample.text, encoding="utf-8")
+    found = [record for record in read_bundle(tmp_path).readings if record.adapter == reader.name]
+    if not sample.expect:
+        assert not found
+    for kind, fields in sample.expect:
+        assert any(fits(record, kind, fields) for record in found), (kind, dict(fields), found)
+    assert {record.kind for record in found if isinstance(record, Observation)} <= set(reader.emits), found
+
+
+def test_every_reader_has_a_near_miss() -> None:
+    lacking = [reader.name for reader in readers() if all(sample.expect for sample in reader.samples)]
+    assert not lacking
