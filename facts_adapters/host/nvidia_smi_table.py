@@ -1,0 +1,148 @@
+"""``nvidia-smi --query-gpu=... --format=csv``, ``nvidia-smi -L`` and the summary table of ``nvidia-smi``.
+
+Values such as ``[Unknown Error]``, ``ERR!`` or ``[GPU is lost]`` mean that the GPU does not answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from engine.facts.model import Observation, Scalar
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.host._statement import state
+
+_LISTED = re.compile(r"GPU (?P<index>\d+): .*\(UUID: GPU-[0-9a-f-]+\)")
+_NAME = re.compile(r"[a-z_]+(?:\.[a-z_]+)*(?: \[[\w%./]+\])?")
+_ROW = re.compile(r"\|\s+(?P<index>\d+)\s+\S.*(?:On|Off)\s+\|\s+(?P<bdf>[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d)")
+_LOST = ("[unknown error]", "err!", "[gpu is lost]", "unknown error", "[gpu requires reset]")
+_TELLING = (
+    "pci.bus_id",
+    "utilization.",
+    "memory.",
+    "temperature.",
+    "ecc.",
+    "clocks",
+    "pcie.",
+    "power.",
+    "remapped_rows.",
+)
+_HARDWARE_SLOW = 0x8 | 0x40 | 0x80
+"""Bits of clocks_event_reasons: hardware slowdown, hardware thermal slowdown, hardware power brake."""
+
+
+def sniff(head: Head) -> Verdict:
+    """A CSV header of query names, or listed GPUs."""
+    if any(_columns(line) for line in head.lines[:20]):
+        return Verdict(0.95, "nvidia-smi --query-gpu")
+    if any(_LISTED.match(line) for line in head.lines):
+        return Verdict(0.9, "nvidia-smi -L")
+    return Verdict(0.9, "nvidia-smi") if "| NVIDIA-SMI" in head.text else Verdict(0.0, "no table of GPUs")
+
+
+def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
+    """``host.gpu_health``, ``host.gpu_lost``, ``host.gpu_count`` and the driver as ``host.software``."""
+    columns: list[str] = []
+    rows: dict[str, set[str]] = {"csv": set(), "list": set(), "table": set()}
+    last: Line | None = None
+    for line in file.lines():
+        header = _columns(line.text)
+        listed, row = _LISTED.match(line.text), _ROW.match(line.text)
+        if header:
+            columns = header
+        elif columns and line.text.count(",") == len(columns) - 1:
+            cells = dict(zip(columns, (cell.strip() for cell in line.text.split(",")), strict=True))
+            rows["csv"].add(cells.get("index") or cells.get("pci.bus_id") or cells.get("uuid") or str(line.number))
+            last = line
+            yield from _cells(file, line, cells)
+        elif listed or row:
+            rows["list" if listed else "table"].add(str((listed or row)["index"]))  # type: ignore[index]
+            last = line
+            if row and "ERR!" in line.text:
+                yield state(file, line, "host.gpu_lost", {"gpu": row["bdf"].lower(), "text": "ERR!"})
+    for found in rows.values():
+        if found and last is not None:
+            yield state(file, last, "host.gpu_count", {"count": len(found)}, context.snapshot_time(file.path))
+
+
+def _columns(text: str) -> list[str]:
+    """Names of a header without their units; at least one must be a name that only this tool has."""
+    names = [name.strip() for name in text.split(",")]
+    telling = any(name.startswith(_TELLING) for name in names)
+    fits = len(names) > 1 and telling and all(_NAME.fullmatch(name) for name in names)
+    return [name.partition(" [")[0] for name in names] if fits else []
+
+
+def _cells(file: EvidenceFile, line: Line, cells: dict[str, str]) -> Iterator[Observation]:
+    gpu = (cells.get("pci.bus_id") or cells.get("gpu_bus_id") or cells.get("index") or "").lower()
+    lost = next((value for value in cells.values() if value.lower() in _LOST), None)
+    if lost:
+        yield state(file, line, "host.gpu_lost", {"gpu": gpu, "text": lost})
+    for name, value in cells.items():
+        fields = _problem(name, value)
+        if fields:
+            yield state(file, line, "host.gpu_health", {"gpu": gpu, "text": f"{name} {value}", **fields})
+    if cells.get("driver_version", "")[:1].isdigit():
+        yield state(file, line, "host.software", {"name": "nvidia-driver", "version": cells["driver_version"]})
+    yield from _link(file, line, gpu, cells)
+
+
+def _problem(name: str, value: str) -> dict[str, Scalar]:
+    text = value.lower()
+    if name.startswith(("ecc.errors.uncorrected", "remapped_rows.uncorrectable")) and value.isdigit() and int(value):
+        return {"problem": "uncorrectable_ecc", "value": int(value)} if name.startswith("ecc") else {}
+    if name == "remapped_rows.pending" and text in ("yes", "1"):
+        return {"problem": "remap_pending"}
+    if name == "remapped_rows.failure" and text in ("yes", "1"):
+        return {"problem": "remap_failed"}
+    if name in ("clocks_throttle_reasons.active", "clocks_event_reasons.active") and text.startswith("0x"):
+        try:
+            return {"problem": "throttled"} if int(text, 16) & _HARDWARE_SLOW else {}
+        except ValueError:
+            return {}
+    if re.fullmatch(r"clocks_(?:throttle|event)_reasons\.hw_\w+", name) and text == "active":
+        return {"problem": "throttled"}
+    return {"problem": "recovery_needed"} if name == "gpu_recovery_action" and text not in ("none", "[n/a]") else {}
+
+
+def _link(file: EvidenceFile, line: Line, gpu: str, cells: dict[str, str]) -> Iterator[Observation]:
+    current, most = cells.get("pcie.link.width.current", ""), cells.get("pcie.link.width.max", "")
+    if current.isdigit() and most.isdigit() and int(current) < int(most):
+        text = f"x{current} of x{most}"
+        fields: dict[str, Scalar] = {"bdf": gpu, "what": "gpu", "width": int(current), "text": text}
+        yield state(file, line, "host.pcie_degraded", fields)
+
+
+_CSV = """\
+index, pci.bus_id, name, utilization.gpu [%], ecc.errors.uncorrected.volatile.total, clocks_throttle_reasons.active
+0, 00000000:16:00.0, NVIDIA L40S, 100 %, 0, 0x0000000000000000
+1, 00000000:38:00.0, NVIDIA L40S, 100 %, 4, 0x0000000000000008
+2, 00000000:98:00.0, NVIDIA L40S, [Unknown Error], 0, 0x0000000000000000
+"""
+_LIST = """\
+GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-8a5d0000-0000-0000-0000-000000000001)
+GPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-8a5d0000-0000-0000-0000-000000000002)
+"""
+
+ADAPTER = Adapter(
+    name="nvidia_smi_table",
+    branch="host",
+    emits=("host.gpu_health", "host.gpu_lost", "host.gpu_count", "host.software", "host.pcie_degraded"),
+    coverage="gpu_state",
+    sniff=sniff,
+    read=read,
+    samples=(
+        Sample(
+            _CSV,
+            (
+                ("host.gpu_health", {"gpu": "00000000:38:00.0", "problem": "uncorrectable_ecc", "value": 4}),
+                ("host.gpu_health", {"gpu": "00000000:38:00.0", "problem": "throttled"}),
+                ("host.gpu_lost", {"gpu": "00000000:98:00.0"}),
+                ("host.gpu_count", {"count": 3}),
+            ),
+            path="nvidia_smi_query.csv",
+        ),
+        Sample(_LIST, (("host.gpu_count", {"count": 2}),)),
+        Sample("step, loss, name\n1, 2.0, a\n"),
+    ),
+)
