@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -52,8 +53,12 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     except ValueError as error:
         context.warn(file.path, 1, f"not JSON: {error}")
         return
-    for entry in entries:
-        if isinstance(entry, dict) and isinstance(entry.get("ifname"), str):
+    named = [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("ifname"), str)]
+    times = Counter(entry["ifname"] for entry in named)
+    for entry in named:
+        if times[entry["ifname"]] > 1:
+            context.warn(file.path, 1, f"{entry['ifname']} is listed twice; left out")
+        else:
             place = raw.find(f'"{entry["ifname"]}"')
             source = Source(file.path, raw.count("\n", 0, max(place, 0)) + 1, f"ifname {entry['ifname']}")
             yield from _json(file, entry, source, when)
