@@ -98,7 +98,19 @@ def _suspects(
         why = fill(rule.reason, facts)
         for suspect in _named(rule, facts, why):
             found.setdefault((suspect.rank, suspect.host, suspect.device, suspect.port), suspect)
-    return tuple(found.values()) or _silent(graph)
+    return _most_specific(list(found.values())) or _silent(graph)
+
+
+def _most_specific(suspects: Sequence[Suspect]) -> tuple[Suspect, ...]:
+    """Leave out what another suspect says more precisely: a host beside a rank on it, a rank beside the same with host."""
+    return tuple(item for item in suspects if not any(_covers(other, item) for other in suspects))
+
+
+def _covers(other: Suspect, item: Suspect) -> bool:
+    pairs = [(getattr(other, name), getattr(item, name)) for name in ("rank", "host", "device", "port")]
+    return all(mine is None or mine == theirs for theirs, mine in pairs) and any(
+        mine is None and theirs is not None for theirs, mine in pairs
+    )
 
 
 def _named(rule: EvidenceRule, facts: Mapping[str, Fact], why: Text) -> list[Suspect]:

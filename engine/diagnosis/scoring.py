@@ -37,7 +37,7 @@ def build_hypotheses(
     graph: CausalGraph,
     vocabulary: Vocabulary,
 ) -> list[Hypothesis]:
-    """All causes for which a rule fired, best first."""
+    """All causes that something supports or rules out, best first; what is only weakened stays undetermined."""
     fired: dict[str, list[tuple[EvidenceRule, Firing]]] = defaultdict(list)
     for firing in firings:
         rule = rules.get(firing.rule_id)
@@ -48,7 +48,7 @@ def build_hypotheses(
         for cause, items in sorted(fired.items())
         if cause in leaves
     ]
-    return rank(_prefer_earlier(found, graph))
+    return rank(_prefer_earlier([item for item in found if item.support or item.status == "ruled_out"], graph))
 
 
 def rank(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
