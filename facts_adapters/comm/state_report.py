@@ -1,6 +1,6 @@
 """NCCL's library state report (RAS, ``ncclras``, 2.24 to 2.30) as text: ranks with fewer operations, dead or missing.
 
-The report lists outliers only. A rank is behind where it launched fewer operations than most ranks; one that is ahead is
+The report lists outliers only. A rank is behind where it launched fewer operations than most ranks; one ahead is
 not named. Its JSON form is another source.
 """
 
@@ -35,7 +35,7 @@ def continues(_so_far: Sequence[str], message: str) -> bool:
 
 
 def read(block: Block, _context: Context) -> Iterator[Observation]:
-    """``comm.rank_behind`` of ranks with fewer operations or without data, ``comm.heartbeat_lost`` of dead processes."""
+    """``comm.rank_behind`` of ranks that launched less or have no data, ``comm.heartbeat_lost`` of dead ones."""
     first = block.lines[0].text
     counts = _COUNTS.search(first)
     if counts:
