@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 
 from engine.authored import Problem
@@ -48,10 +49,27 @@ def check(signatures: Iterable[Signature]) -> list[Problem]:
                 continue
             wrong = min((_differences(observation, sample.fields) for observation in found), key=len)
             problems += [_problem(signature, f"sample {index}: {text}", sample.line) for text in wrong]
+        problems += _slow(signature)
         for index, miss in enumerate(signature.near_misses, start=1):
             if hits(miss, (signature,)):
                 problems.append(_problem(signature, f"near miss {index} matches", miss))
     return problems
+
+
+SLOWEST_S = 0.1
+_UNITS = (":", "-", "a", " ", "0", ".", "a ", "1:", "[", "=", ",", "/")
+
+
+def _slow(signature: Signature) -> list[Problem]:
+    """A pattern whose cost explodes on a long line of one character after its own literal."""
+    for unit in _UNITS:
+        line = f"{signature.literals[0]} {unit * 500}"
+        started = time.process_time()
+        signature.pattern.search(line)
+        if time.process_time() - started > SLOWEST_S:
+            message = f"the pattern takes more than {SLOWEST_S} s on a line of 500 times {unit!r}"
+            return [_problem(signature, message, signature.pattern.pattern)]
+    return []
 
 
 def _differences(observation: Observation, expected: object) -> list[str]:

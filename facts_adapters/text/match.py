@@ -17,10 +17,17 @@ LONGEST_TEXT = 2_000
 LONGEST_SEARCH = 8_192
 """Characters in which a pattern is searched; in longer messages a window around each literal is."""
 
+LONGEST_HEAD = 16_384
+"""Characters of a message in which prefixes are looked for."""
+
+MOST_SEGMENTS = 50
+"""Messages that one line is split into."""
+
 _EMBEDDED = re.compile(
     r"\[rank\d+\]:|\[default\d+\]:|\[[FEWI](?:\d{3,4} \d\d:\d\d:\d\d\.\d+)? ?[\w.]+\.(?:cpp|hpp|h|ts|cu):\d+\]"
     r"|[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ \S+:\d+\]"
-    r"|\b[A-Za-z][\w.-]{0,80}:\d+:\d+ \[\d+\] (?=\S+ )|(?:slurmstepd|srun): (?:error|fatal): |\[\d+,\d+\]<std(?:out|err)>:"
+    r"|\b[A-Za-z][\w.-]{0,80}:\d+:\d+ \[\d+\] (?=\S+ )|(?:slurmstepd|srun): (?:error|fatal): "
+    r"|\[\d+,\d+\]<std(?:out|err)>:"
 )
 
 
@@ -38,9 +45,12 @@ def segments(text: str, profile: Profile) -> list[Segment]:
     start = 0
     marks = [match.start() for match in _EMBEDDED.finditer(text)]
     while True:
-        envelope = open_envelope(text[start:], profile)
+        envelope = open_envelope(text[start : start + LONGEST_HEAD], profile)
+        if len(text) > start + LONGEST_HEAD:
+            envelope = replace(envelope, message=envelope.message + text[start + LONGEST_HEAD :])
         consumed = len(text) - len(envelope.message) if text.endswith(envelope.message) else start
-        end = next((mark for mark in marks if mark > max(consumed, start)), len(text))
+        following = (mark for mark in marks if mark > max(consumed, start))
+        end = next(following, len(text)) if len(found) < MOST_SEGMENTS else len(text)
         if end < len(text):
             envelope = replace(envelope, message=envelope.message[: len(envelope.message) - (len(text) - end)])
         if found:
