@@ -1,4 +1,8 @@
-"""``python -m facts_adapters dump BUNDLE``: the observations and samples of a bundle as JSON lines."""
+"""``python -m facts_adapters``: what the readers make of a bundle or a file.
+
+``dump BUNDLE`` prints observations and counter samples as JSON lines, ``files BUNDLE`` who reads what, ``explain FILE``
+why, and ``test`` runs the samples of all readers.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,9 @@ from pathlib import Path
 from engine.facts.model import CounterSample, Observation, Reading
 from facts_adapters.bundle import UnreadableBundle
 from facts_adapters.discovery import Forced
+from facts_adapters.explain import explain
 from facts_adapters.reader import read_bundle
+from facts_adapters.trial import try_samples
 
 
 def reading_json(reading: Reading | None) -> object:
@@ -40,11 +46,18 @@ def as_json(record: Observation | CounterSample) -> Mapping[str, object]:
 def main(arguments: list[str] | None = None) -> int:
     """Exit code 0, or 2 where the bundle cannot be read."""
     parser = argparse.ArgumentParser(prog="python -m facts_adapters")
-    parser.add_argument("action", choices=["dump", "files"])
-    parser.add_argument("bundle", type=Path)
+    parser.add_argument("action", choices=["dump", "files", "explain", "test"])
+    parser.add_argument("bundle", type=Path, nargs="?", default=Path())
     parser.add_argument("--adapter", action="append", default=[], type=Forced.parse, metavar="NAME=GLOB")
     options = parser.parse_args(arguments)
+    if options.action == "test":
+        problems = list(try_samples())
+        sys.stdout.write("".join(f"{problem}\n" for problem in problems))
+        return 1 if problems else 0
     try:
+        if options.action == "explain":
+            sys.stdout.write("".join(f"{line}\n" for line in explain(options.bundle)))
+            return 0
         result = read_bundle(options.bundle, forced=options.adapter)
     except UnreadableBundle as error:
         sys.stderr.write(f"{error}\n")
@@ -60,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
             out(f"adapters={','.join(report.adapters) or '-'} kinds={report.kinds} ")
             out(f"found={report.observations}+{report.samples}\n")
     for warning in result.warnings:
-        sys.stderr.write(f"{warning.path}:{warning.line}: {warning.reason}\n")
+        sys.stderr.write(f"{warning}\n")
     return 0
 
 

@@ -40,6 +40,11 @@ class BundleWarning:
     line: int
     reason: str
 
+    def __str__(self) -> str:
+        """``path:line: reason`` without what is not known."""
+        place = f"{self.path}:{self.line}" if self.line else self.path
+        return f"{place}: {self.reason}" if place else self.reason
+
 
 class Bundle:
     """An opened bundle; use it in a ``with`` statement, its files are gone afterwards.

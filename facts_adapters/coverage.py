@@ -6,13 +6,10 @@ Only this makes the absence of a line a statement. A file of no known kind cover
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from engine.facts.model import Observation, Source
+from facts_adapters.result import FileReport
 from facts_adapters.text.reader import TextResult
-
-if TYPE_CHECKING:
-    from facts_adapters.reader import FileReport
 
 _CLASSES: dict[str, str] = {
     "kernel": "kernel_log",

@@ -12,6 +12,7 @@ import pkgutil
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 
 from engine.facts.manifest import Manifest
 from engine.facts.model import Reading
@@ -183,6 +184,13 @@ class Site:
         if short.isdigit() or ":" in host:
             return host
         return short
+
+
+def explain(file: Path, bundle: Path | None = None) -> Iterable[str]:
+    """Lines that say how one file is read and why; see :mod:`facts_adapters.explain`."""
+    from facts_adapters.explain import explain as lines
+
+    return lines(file, bundle)
 
 
 _DATE_FILE = 200

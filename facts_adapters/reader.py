@@ -2,85 +2,37 @@
 
 from __future__ import annotations
 
-import mmap
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
 
 from engine.facts.manifest import Manifest
-from engine.facts.model import CounterSample, Observation, Reading, Source
+from engine.facts.model import CounterSample, Observation, Reading
 from engine.facts.vocabulary import Vocabulary, load_vocabulary
-from facts_adapters.adapter import Adapter, Head, Line
+from facts_adapters.adapter import Adapter
 from facts_adapters.archives import Member
 from facts_adapters.bundle import Bundle, BundleWarning
 from facts_adapters.coverage import coverage
-from facts_adapters.discovery import Choice, Forced, Placement, Registry, Site, choose, date_of, registry
+from facts_adapters.discovery import Forced, Placement, Registry, Site, choose, date_of, registry
+from facts_adapters.evidence import Buffered, BundleFile, decode_head, head_of
 from facts_adapters.manifest import read_manifest
 from facts_adapters.places import Told
+from facts_adapters.result import BundleReading, FileReport
 from facts_adapters.streams import DAMAGE, Limits
 from facts_adapters.text import stamps
-from facts_adapters.text.lines import decode, is_text, logical_lines, wide_encoding
+from facts_adapters.text.lines import is_text
 from facts_adapters.text.reader import TextReader, TextResult
-from facts_adapters.text.scan import Data
 from facts_adapters.text.signatures import load_signatures
 from knowledge import BUILTIN
 
 HEAD_BYTES = 64 * 1024
-IN_MEMORY = 256 << 20
-"""Bytes of a file that are kept in memory; a longer one is copied to a temporary file and mapped."""
-
 MOST_OF_ADAPTER = 2_000_000
 """Records that one adapter may yield for one file."""
 
 SLOWEST_ADAPTER_S = 300.0
 """Seconds that one adapter may take for one file, looked at between records."""
-
-
-@dataclass(slots=True)
-class FileReport:
-    """What became of one file."""
-
-    path: str
-    size: int
-    text: bool = False
-    lines: int = 0
-    host: Told | None = None
-    rank: Told | None = None
-    group: str = ""
-    run: str | None = None
-    choices: list[Choice] = field(default_factory=list)
-    signatures: dict[str, int] = field(default_factory=dict)
-    kinds: dict[str, int] = field(default_factory=dict)
-    first: Reading | None = None
-    last: Reading | None = None
-    observations: int = 0
-    samples: int = 0
-
-    @property
-    def adapters(self) -> list[str]:
-        """Names of the whole-file adapters that read it."""
-        return [choice.adapter for choice in self.choices if choice.taken]
-
-
-@dataclass(slots=True)
-class BundleReading:
-    """All that a bundle says, in the order of its files."""
-
-    manifest: Manifest
-    observations: list[Observation] = field(default_factory=list)
-    samples: list[CounterSample] = field(default_factory=list)
-    warnings: list[BundleWarning] = field(default_factory=list)
-    files: list[FileReport] = field(default_factory=list)
-
-    @property
-    def readings(self) -> Iterator[Observation | CounterSample]:
-        """Observations and samples for the timeline."""
-        yield from self.observations
-        yield from self.samples
 
 
 @cache
@@ -185,7 +137,7 @@ class _Run:
         date = date_of(text) if report.text else None
         if date is not None:
             self.site.dates.setdefault(member.path.rpartition("/")[0], date)
-        report.choices = choose(_head(member.path, text), self.adapters.adapters, self._named(member.path))
+        report.choices = choose(head_of(member.path, text), self.adapters.adapters, self._named(member.path))
         return report
 
     def _named(self, path: str) -> str | None:
@@ -203,7 +155,7 @@ class _Run:
         self._learn(placement, text)
         self._writers(placement, text)
         report.host, report.rank = placement.host, placement.rank
-        file = _File(self.bundle, member, report)
+        file = BundleFile(self.bundle, member, report)
         for name in report.adapters:
             adapter = self.adapters.named(name)
             if adapter is not None:
@@ -222,7 +174,7 @@ class _Run:
 
     def _text(self, member: Member, report: FileReport) -> TextResult | None:
         try:
-            with self.bundle.open(member) as stream, _Buffered(stream) as data:
+            with self.bundle.open(member) as stream, Buffered(stream) as data:
                 world = self.manifest.world_size
                 text = self.reader.read(member.path, data, _Context(self), self.site.nodes, world)
         except Exception as error:  # one file must not end the rest
@@ -267,7 +219,7 @@ class _Run:
         world, local = self.manifest.world_size, self.manifest.gpus_per_node
         return 0 if world is not None and world == local else None
 
-    def _adapter(self, adapter: Adapter, file: _File) -> list[Observation | CounterSample]:
+    def _adapter(self, adapter: Adapter, file: BundleFile) -> list[Observation | CounterSample]:
         """Run one adapter on one file; what it yields before it fails counts."""
         found: list[Observation | CounterSample] = []
         started = time.monotonic()
@@ -295,12 +247,20 @@ class _Run:
         if record.rank is None and placement.rank is not None:
             record.rank = int(placement.rank.value)
         record.run = record.run or report.run
-        if record.when is None and record.after is None and record.until is None and report.group:
-            record.when = self.site.snapshot_time(record.source.path)
+        if record.when is None and record.after is None and record.until is None:
+            self._date(record, report)
         job = self.manifest.hint(record.source.path).job
         record.job = record.job or job
         self.result.observations.append(record)
         report.observations += 1
+
+    def _date(self, record: Observation, report: FileReport) -> None:
+        """The time of the snapshot: what an adapter read was so then, what a log line says happened before."""
+        at = self.site.snapshot_time(record.source.path)
+        if record.adapter in report.adapters:
+            record.when = at
+        elif record.kind != "coverage.source":
+            record.until = at
 
     def _host_of(self, record: Observation | CounterSample, placement: Placement) -> str | None:
         own = self.site.canonical(record.host)
@@ -315,45 +275,6 @@ def _set_adapter(found: list[Observation | CounterSample], name: str) -> None:
         found[-1] = replace(last, adapter=name)
 
 
-def decode_head(raw: bytes) -> str:
-    """The beginning of a file as text."""
-    wide = wide_encoding(raw)
-    return raw.decode(wide, "replace").lstrip("\ufeff") if wide else decode(raw).lstrip("\ufeff")
-
-
-def _head(path: str, text: str) -> Head:
-    return Head(path, text, tuple(text.splitlines()))
-
-
-class _Buffered:
-    """A stream as one buffer: in memory, or mapped from a temporary copy where it is long."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._file: BinaryIO | None = None
-
-    def __enter__(self) -> Data:
-        first = self._stream.read(IN_MEMORY + 1)
-        wide = wide_encoding(first[:4])
-        if wide:
-            return first[:IN_MEMORY].decode(wide, "replace").lstrip("\ufeff").encode()
-        if first.startswith(b"\xef\xbb\xbf"):
-            first = first[3:]
-        if len(first) <= IN_MEMORY:
-            return first
-        target = tempfile.TemporaryFile()
-        self._file = target
-        target.write(first)
-        while chunk := self._stream.read(4 << 20):
-            target.write(chunk)
-        target.flush()
-        return mmap.mmap(target.fileno(), 0, access=mmap.ACCESS_READ)
-
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            self._file.close()
-
-
 @dataclass(frozen=True, slots=True)
 class _Context:
     run: _Run
@@ -366,38 +287,3 @@ class _Context:
 
     def snapshot_time(self, path: str) -> Reading | None:
         return self.run.site.snapshot_time(path)
-
-
-@dataclass(frozen=True, slots=True)
-class _File:
-    bundle: Bundle
-    member: Member
-    report: FileReport
-
-    @property
-    def path(self) -> str:
-        return self.member.path
-
-    @property
-    def host(self) -> str | None:
-        return self.report.host.value if self.report.host else None
-
-    @property
-    def rank(self) -> int | None:
-        return int(self.report.rank.value) if self.report.rank else None
-
-    @property
-    def group(self) -> str:
-        return self.report.group
-
-    def open(self) -> BinaryIO:
-        return self.bundle.open(self.member)
-
-    def lines(self) -> Iterator[Line]:
-        with self.open() as stream:
-            yield from logical_lines(iter(stream.readline, b""))
-
-
-def source_of(path: str) -> Source:
-    """The source of a statement about a whole file."""
-    return Source(path, 0)
