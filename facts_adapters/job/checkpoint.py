@@ -13,24 +13,23 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context, Sample
 from facts_adapters.text.blocks import LONGEST_BLOCK, Block, BlockReader
 
+_WHAT = r"(?:the |a |async )?(?:model |training |sharded |full |optimizer )*(?:checkpoint|ckpt|snapshot|train state)"
 _BEGIN = re.compile(
-    r"(?i)(?:^|[^a-z])(?:"
-    r"(?P<save>saving (?:the |a |async )?(?:model |training |sharded |full |optimizer )*(?:checkpoint|ckpt"
-    r"|snapshot|train state)"
-    r"|saving current state to|saving fsdp model to|checkpoint \S+ is about to be saved!)"
+    rf"(?i)(?:^|[^a-z])(?:(?P<save>saving {_WHAT}|saving current state to|saving fsdp model to"
+    r"|checkpoint \S+ is about to be saved!)"
     r"|(?P<load>(?:loading|begin load) (?:release |distributed )?checkpoint from|restoring states from the checkpoint))"
 )
 _END = re.compile(
-    r"(?i)successfully (?:saved|loaded)|scheduled an async checkpoint|is ready now!|end load checkpoint"
-    r"|loaded checkpoint from"
-    r"|restored all states|fsdp model saved|(?:saved|wrote|finished saving|done saving) (?:the |a "
-    r"|async )?(?:\w+ )?(?:checkpoint|ckpt|snapshot)"
-    r"|(?:checkpoint|ckpt|snapshot)\b.{0,80}(?:saved|written|committed|finalized|complete)|model weights saved in"
+    rf"(?i)successfully (?:saved|loaded)|(?:^|[^a-z])(?:saved|wrote|finished saving|done saving) {_WHAT}"
+    r"|(?:checkpoint|ckpt|snapshot)\b[^!]{0,80}\b(?:saved|written|committed|finalized|completed?)\b[^!]*$"
+    r"|scheduled an async checkpoint|is ready now!|end load checkpoint|loaded checkpoint from|restored all states"
+    r"|fsdp model saved|model weights saved in"
 )
 _GOES_ON = re.compile(
-    r"(?i)\biteration +\d+/ *\d+ \||\bstep[=: ]+\d+.{0,200}loss|'loss': |\d+%\|[^|]*\| \d+/\d+ \["
-    r"|after training is done"
-    r"|training completed|trainer\.fit. stopped|datetime: \d{4}-"
+    r"(?i)\biteration +\d+/ *\d+ \||\b(?:step|iter(?:ation)?|epoch)s?[=: ]+\d+.{0,200}(?:loss|\blr\b|elapsed"
+    r"|samples|tok/s)"
+    r"|'loss': |\d+%\|[^|]*\| \d+/\d+ \[|SamplesPerSec|after training is done|training completed|trainer\.fit. stopped"
+    r"|datetime: \d{4}-"
 )
 _STEP = re.compile(r"(?i)(?:iteration|step|epoch)[ =_]*(?P<step>\d+)")
 _PATH = re.compile(r"(?:^|[\s=>])(?P<path>/[\w./+=-]+)")
@@ -46,17 +45,18 @@ def _ended(message: str) -> bool:
     return bool(_END.search(message) or _GOES_ON.search(message))
 
 
-def continues(so_far: Sequence[str], message: str) -> bool:
+def continues(so_far: Sequence[str], _message: str) -> bool:
     """True up to and with the line that shows the end."""
-    ended = len(so_far) > 1 and _ended(so_far[-1])
-    return not ended and not (len(so_far) > 1 and begins(message))
+    return len(so_far) == 1 or not _ended(so_far[-1])
 
 
 def read(block: Block, _context: Context) -> Iterator[Observation]:
-    """``job.checkpoint_unfinished`` where no end was seen."""
-    first = block.lines[0]
+    """``job.checkpoint_unfinished`` for the last announcement in the block where no end was seen."""
+    if len(block.lines) >= LONGEST_BLOCK or any(_ended(line.text) for line in block.lines[1:]):
+        return
+    first = next(line for line in reversed(block.lines) if line is block.lines[0] or begins(line.text))
     begin = _BEGIN.search(first.text)
-    if not begin or len(block.lines) >= LONGEST_BLOCK or any(_ended(line.text) for line in block.lines[1:]):
+    if not begin:
         return
     fields: dict[str, Scalar] = {"direction": "save" if begin["save"] else "load"}
     step, path = _STEP.search(first.text), _PATH.search(first.text)
@@ -85,13 +85,23 @@ BLOCK = BlockReader(
             "  successfully saved checkpoint from iteration     161 to /nfs/models/asr [ t 1/8, p 1/1 ]\n"
             "saving checkpoint at iteration     322 to /nfs/models/asr in torch_dist format\n"
             "[rank0]:[E916 03:17:36.926735901 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) Rank 0] "
-            "Observed "
-            "flight recorder dump signal from another rank via TCPStore.\n",
+            "Observed flight recorder dump signal from another rank via TCPStore.\n",
             (("job.checkpoint_unfinished", {"step": 322, "path": "/nfs/models/asr", "direction": "save"}),),
         ),
         Sample(
             "2025-11-18 09:05:49,541 INFO trainer: saving checkpoint step 2368 -> /ckpt/run/step_2368\n"
             "2025-11-18 09:06:25,965 INFO trainer: checkpoint step 2368 saved in 36.4s\n"
+        ),
+        Sample(
+            "[2026-04-17 15:07:41,470] [INFO] [logging.py:128:log_dist] [Rank 0] [Torch] Checkpoint global_step493 is "
+            "about to be saved!\n"
+            "[2026-04-17 15:08:41,470] [INFO] [logging.py:128:log_dist] [Rank 0] step=500, skipped=0, lr=[0.1], "
+            "mom=[0.9]\n"
+        ),
+        Sample(
+            "[2026-04-17 15:07:41,470] [INFO] [logging.py:128:log_dist] [Rank 0] [Torch] Checkpoint global_step493 is "
+            "about to be saved!\n",
+            (("job.checkpoint_unfinished", {"step": 493, "direction": "save"}),),
         ),
         Sample(
             "Saving model checkpoint to /out/checkpoint-500\n{'loss': '1.2', 'learning_rate': '5e-05', 'epoch': "

@@ -23,6 +23,7 @@ _BAR = re.compile(
     r"(?:,\s*[\d.?]+ ?(?P<rate>[kMGT]?i?[A-Za-z]+/s|s/[A-Za-z]+))?"
 )
 _SCALE = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
+_RANK = re.compile(r"\brank[ =:_#]{1,2}(?P<rank>\d{1,5})\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^.*[\]>)]\s*(?=[A-Za-z])")
 LABEL_KEPT = 80
 """Characters of a label that a fact keeps."""
@@ -108,7 +109,10 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
                 kept[1:] = [bar]
     found = sorted((bar for bars in ends.values() for bar in bars), key=lambda bar: bar[0].number)
     for line, fields in found:
-        yield Observation("job.work_in_progress", block.source(line.number), fields)
+        rank = _RANK.search(str(fields.get("label", "")))
+        yield Observation(
+            "job.work_in_progress", block.source(line.number), fields, rank=int(rank["rank"]) if rank else None
+        )
 
 
 BLOCK = BlockReader(
@@ -146,8 +150,8 @@ BLOCK = BlockReader(
             (("job.work_in_progress", {"done": 130, "total": 1000, "elapsed_s": 3734, "purpose": "training"}),),
         ),
         Sample(
-            "Evaluating: 100%|##########| 50/50 [00:10<00:00,  4.9it/s]\n",
-            (("job.work_in_progress", {"purpose": "evaluation", "finished": True}),),
+            "Evaluating on rank=3: 100%|##########| 50/50 [00:10<00:00,  4.9it/s]\n",
+            (("job.work_in_progress", {"purpose": "evaluation", "finished": True, "rank": 3}),),
         ),
         Sample("disk use 81%| of /data\nGPU-Util 100%| 7/8\n"),
     ),
