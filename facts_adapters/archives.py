@@ -9,6 +9,7 @@ import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -54,16 +55,17 @@ def junk(path: str) -> bool:
     return bool(_JUNK.search(path))
 
 
-def zip_members(stream: BinaryIO, prefix: str, warn: Warn) -> Iterator[Member]:
-    """Files of a zip archive, opened where they lie."""
+def zip_members(stream: BinaryIO, prefix: str, warn: Warn, keep: ExitStack) -> Iterator[Member]:
+    """Files of a zip archive, opened where they lie; ``keep`` closes the archive in the end."""
+    keep.callback(stream.close)
     try:
-        archive = zipfile.ZipFile(stream)
-    except (*DAMAGE, zipfile.BadZipFile, NotImplementedError) as error:
+        archive = keep.enter_context(zipfile.ZipFile(stream))
+    except DAMAGE as error:
         warn(prefix.rstrip("/"), f"the zip archive cannot be read: {_short(error)}")
         return
     for info in archive.infolist():
         path = safe_path(info.filename)
-        if info.is_dir() or (path and junk(path)):
+        if info.filename.endswith("/") or (path and junk(path)):
             continue
         mode = info.external_attr >> 16
         if path is None:
@@ -80,7 +82,7 @@ def _zip_opener(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[],
     def opener() -> BinaryIO:
         try:
             return cast(BinaryIO, archive.open(info))
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        except DAMAGE as error:
             raise OSError(_short(error)) from error
 
     return opener
@@ -111,10 +113,12 @@ def tar_members(
     """Files of a tar archive (compressed or not), unpacked below ``folder`` under numbers, never under their names."""
     shown = prefix.rstrip("/")
     unpacked = LimitedStream(stream, packed, _whole(limits, budget), lambda reason: warn(shown, reason))
-    reader = cast(BinaryIO, io.BufferedReader(unpacked, 1 << 20))
     count = 0
     try:
-        with tarfile.open(fileobj=reader, mode="r|", tarinfo=_Header, errorlevel=2) as archive:
+        with (
+            io.BufferedReader(unpacked, 1 << 20) as reader,
+            tarfile.open(fileobj=reader, mode="r|", tarinfo=_Header, errorlevel=2) as archive,
+        ):
             for info in archive:
                 path = safe_path(info.name)
                 if count >= limits.files:
@@ -130,7 +134,7 @@ def tar_members(
                     yield member
                 elif path is not None:
                     _special(info, prefix + path, warn)
-    except (*DAMAGE, tarfile.TarError, RecursionError) as error:
+    except DAMAGE as error:
         warn(shown, f"the archive is damaged after {count} files ({_short(error)}); what comes before is used")
 
 

@@ -14,6 +14,7 @@ import stat
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -57,6 +58,7 @@ class Bundle:
         self.path = path
         self.limits = limits or Limits()
         self.warnings: list[BundleWarning] = []
+        self._open = ExitStack()
         self._budget = Budget(self.limits.total_bytes)
         self._folder: Path | None = None
         self._scratches = 0
@@ -64,6 +66,7 @@ class Bundle:
         try:
             found = list(self._limited(self._top()))
         except OSError as error:
+            self.close()
             raise UnreadableBundle(f"{path} cannot be read: {error.strerror or error}") from error
         self.manifest, self.members = _manifest(_unique(found, self._warn))
         if not self.members and self.manifest is None:
@@ -81,6 +84,7 @@ class Bundle:
 
     def close(self) -> None:
         """Remove what was unpacked."""
+        self._open.close()
         if self._finalizer is not None:
             self._finalizer()
 
@@ -161,7 +165,7 @@ class Bundle:
             folder = self._scratch()
             return tar_members(member.open_raw(), member.size, prefix, folder, self.limits, self._budget, self._warn)
         stream = member.open_raw() if depth == 0 else self._spooled(member)
-        return zip_members(stream, prefix, self._warn)
+        return zip_members(stream, prefix, self._warn, self._open)
 
     def _spooled(self, member: Member) -> BinaryIO:
         """A copy that can be read from anywhere: a zip archive needs that."""

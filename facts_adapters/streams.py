@@ -6,6 +6,9 @@ import bz2
 import gzip
 import io
 import lzma
+import struct
+import tarfile
+import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,8 +49,20 @@ class Budget:
 
 Warn = Callable[[str], None]
 
-DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, zstandard.ZstdError, ValueError)
-"""What the decompressors raise for damaged input."""
+DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    RuntimeError,
+    struct.error,
+    zlib.error,
+    lzma.LZMAError,
+    zstandard.ZstdError,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+)
+"""What the decompressors and archive readers raise for damaged input."""
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x1f\x8b", "gzip"),
@@ -73,23 +88,44 @@ def _decompressor(stream: BinaryIO, name: str) -> BinaryIO:
     return cast(BinaryIO, reader)
 
 
+_LONGEST_HEADER = 18
+"""Bytes of a file that tell how it is compressed; those of a zstd frame may state its size."""
+
+
+def _stated_size(head: bytes) -> int:
+    """Decompressed bytes that a zstd frame promises; its decoder does not tell when the input ends before."""
+    try:
+        size = zstandard.get_frame_parameters(head).content_size
+    except zstandard.ZstdError:
+        return 0
+    return 0 if size in (zstandard.CONTENTSIZE_UNKNOWN, zstandard.CONTENTSIZE_ERROR) else size
+
+
 class LimitedStream(io.RawIOBase):
     """The decompressed bytes of one file up to the limits; damage ends it early. Both are told to ``warn`` once."""
 
     def __init__(self, stream: BinaryIO, packed: int, limits: Limits, warn: Warn, budget: Budget | None = None) -> None:
         super().__init__()
         self._outer = stream
-        head = stream.read(6)
-        name = compression(head)
-        rest = cast(BinaryIO, _Rejoined(head, stream))
-        self._inner = _decompressor(rest, name) if name else rest
-        self.compressed = name
         self._packed = max(packed, 1)
         self._limits = limits
         self._warn = warn
         self._budget = budget
         self._count = 0
         self._ended = False
+        head = self._head()
+        name = compression(head)
+        self._stated = _stated_size(head) if name == "zstd" else 0
+        rest = cast(BinaryIO, _Rejoined(head, stream))
+        self._inner = _decompressor(rest, name) if name else rest
+        self.compressed = name
+
+    def _head(self) -> bytes:
+        try:
+            return self._outer.read(_LONGEST_HEADER)
+        except DAMAGE as error:
+            self._end(f"the file is damaged ({_short(error)})")
+            return b""
 
     def readable(self) -> bool:
         """Always true."""
@@ -101,13 +137,15 @@ class LimitedStream(io.RawIOBase):
         if self._ended or view.nbytes == 0:
             return 0
         try:
-            data = self._inner.read(min(len(view), MEBI))
+            data = self._some(min(len(view), MEBI))
         except DAMAGE as error:
             self._end(f"the file is damaged after {self._count} bytes ({_short(error)}); what comes before is used")
             return 0
         count = len(data)
         if not count:
             self._ended = True
+            if self._count < self._stated:
+                self._end(f"the file is damaged after {self._count} bytes; what comes before is used")
             return 0
         self._count += count
         over = self._over()
@@ -116,6 +154,12 @@ class LimitedStream(io.RawIOBase):
             return 0
         view[:count] = data
         return count
+
+    def _some(self, most: int) -> bytes:
+        """What can be had without waiting for all of it, so that damage costs only what lies behind it."""
+        read = getattr(self._inner, "read1", self._inner.read)
+        data: bytes = read(most)
+        return data
 
     def _over(self) -> str:
         limits = self._limits
@@ -130,8 +174,9 @@ class LimitedStream(io.RawIOBase):
         self._warn(reason)
 
     def close(self) -> None:
-        """Close the file below too."""
+        """Close the decompressor and the file below too."""
         if not self.closed:
+            self._inner.close()
             self._outer.close()
         super().close()
 
