@@ -11,15 +11,15 @@ from itertools import pairwise
 from facts_adapters.text import stamps
 
 _SOSREPORT = re.compile(
-    r"(?:sosreport|sos|supportconfig|scc|nvidia-bug-report|sysinfo-snapshot)-(?P<host>[\w.-]+?)(?:-\d+)?"
+    r"(?:sosreport|sos|supportconfig|scc|nvidia-bug-report|sysinfo-snapshot)-(?P<host>[\w.-]+?)(?:-\d{5,})?"
     r"-(?:20\d\d-\d\d-\d\d|20\d{6})(?:[-_].*)?$"
 )
 _HOSTLIKE = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_.][A-Za-z0-9]+)*$")
 _NOT_A_HOST = re.compile(
-    r"(?:t|step|run|attempt|try|rank|local_?rank|gpu|npu|mlx\d_|bond|eth|ens|enp|ib|eno|irdma|bnxt|rdma|hfi|qib|port|job|"
+    r"(?:t|step|run|attempt|try|rank|local_?rank|mlx\d_|bond|eth|ens|enp|ib|eno|irdma|bnxt|rdma|hfi|qib|port|job|"
     r"node_?rank|day|round|trial|exp|epoch|iter|checkpoint|ckpt|v|version|before|after|sample|snapshot|part|chunk|vol|log|"
     r"python|cuda|nccl|lib)"
-    r"[-_]?\d+.*$|.*20\d{6}.*|.*\d{4}-\d\d-\d\d.*|(?:inc|incident|case|ticket|issue)-.*",
+    r"[-_]?\d+.*$|[gn]pu[-_]?\d$|.*20\d{6}.*|.*\d{4}-\d\d-\d\d.*|(?:inc|incident|case|ticket|issue)-.*",
     re.IGNORECASE,
 )
 _HOLDS_HOSTS = re.compile(
@@ -58,6 +58,7 @@ _SNAPSHOT = re.compile(
     r"|(?:t|T|sample|snapshot|snap|round|pass)[-_]?\d{1,4}$",
     re.IGNORECASE,
 )
+_PAIRED = {"old": "new", "new": "old"}
 _SNAPSHOT_IN_NAME = re.compile(
     r"(?:^|[_.\-])(?P<label>before|after|baseline|during|t\d{1,3})(?=$|[_.\-])", re.IGNORECASE
 )
@@ -83,6 +84,7 @@ class Paths:
 
     def __init__(self, paths: Collection[str], known: Collection[str] = ()) -> None:
         self.known = set(known)
+        self._paths = tuple(paths)
         self._hosts = _host_folders(paths)
         self._attempts = _attempts(paths)
 
@@ -96,7 +98,7 @@ class Paths:
             if match:
                 return Told(match["host"], f'folder "{folder}" is a report of that host')
         for host in sorted(self.known, key=len, reverse=True):
-            if re.search(rf"(?:^|[_.\-]){re.escape(host)}(?=$|[_.\-])", name):
+            if host in name and re.search(rf"(?:^|[_.\-]){re.escape(host)}(?=$|[_.\-])", name):
                 return Told(host, f'the file name holds the known host "{host}"')
         for index in range(len(folders) - 1, -1, -1):
             why = self._hosts.get("/".join(folders[: index + 1]))
@@ -132,22 +134,36 @@ class Paths:
     def group(self, path: str) -> Told | None:
         """Snapshot label: a folder such as ``before``, ``t1`` or a stamp, else a mark in the file's name."""
         *folders, name = path.split("/")
-        for folder in reversed(folders):
-            if _SNAPSHOT.match(folder) or stamps.reading(folder) is not None:
+        for index in range(len(folders) - 1, -1, -1):
+            folder = folders[index]
+            if _snapshot(folder) and not self._alone("/".join(folders[:index]), folder):
                 return Told(folder, f'folder "{folder}" is a snapshot')
         match = _SNAPSHOT_IN_NAME.search(_COMPRESSED.sub("", name))
         return Told(match["label"], f'the file name holds "{match["label"]}"') if match else None
+
+    def _alone(self, parent: str, folder: str) -> bool:
+        """Whether ``old`` or ``new`` stands without the other: then it is no snapshot."""
+        partner = _PAIRED.get(folder.lower())
+        if partner is None:
+            return False
+        prefix = f"{parent}/{partner}/" if parent else f"{partner}/"
+        return not any(path.lower().startswith(prefix.lower()) for path in self._paths)
 
     def run(self, path: str) -> Told | None:
         """Mark of another run or of an attempt before the last."""
         folders = path.split("/")[:-1]
         for index, folder in enumerate(folders):
-            if _OTHER_RUN.match(folder) and folder not in self.known:
+            pair = folder.lower() in _PAIRED and not self._alone("/".join(folders[:index]), folder)
+            if _OTHER_RUN.match(folder) and folder not in self.known and not pair:
                 return Told(folder, f'folder "{folder}" holds another run')
             match = _ATTEMPT.match(folder)
             if match and int(match["n"]) < self._attempts["/".join(folders[:index])]:
                 return Told(folder, f'"{folder}" is an attempt before the last')
         return None
+
+
+def _snapshot(folder: str) -> bool:
+    return bool(_SNAPSHOT.match(folder)) or stamps.reading(folder) is not None
 
 
 def _attempts(paths: Iterable[str]) -> dict[str, int]:
@@ -199,6 +215,6 @@ def _why_host(name: str, parent: str, parents: set[str], siblings: set[str]) -> 
     alike = sum(re.sub(r"\d+", "0", sibling) == shape for sibling in siblings)
     if digit and alike > 1:
         return f'folder "{name}" is one of {alike} alike'
-    if _MAY_HOLD_HOSTS.match(above) or not parent:
+    if _MAY_HOLD_HOSTS.match(above) or not parent or _snapshot(above):
         return f'folder "{name}" below "{above or "the top"}" looks like a host'
     return ""
