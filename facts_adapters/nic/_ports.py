@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Context, EvidenceFile, Head, Line, Verdict
@@ -106,3 +108,18 @@ def blocks(lines: Iterable[Line], begins: re.Pattern[str]) -> Iterable[tuple[re.
             current[1].append(line)
     if current:
         yield current
+
+
+def json_rows(text: str, warn: Callable[[int, str], None]) -> list[dict[str, Any]]:
+    """The objects of a JSON array, or a single object; of a cut or damaged file those before the damage."""
+    decoder = json.JSONDecoder()
+    place = text.find("[") + 1 if text.lstrip()[:1] == "[" else 0
+    rows: list[dict[str, Any]] = []
+    while (start := text.find("{", place)) >= 0:
+        try:
+            row, place = decoder.raw_decode(text, start)
+        except ValueError as error:
+            warn(text.count("\n", 0, start) + 1, f"not JSON from here on: {error}")
+            break
+        rows.append(row)
+    return rows

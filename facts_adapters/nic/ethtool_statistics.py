@@ -120,7 +120,10 @@ ADAPTER = Adapter(
             "NIC statistics:\n     rx_vport_rdma_unicast_packets: 9\n     rx_prio0_bytes: 0\n     rx_prio3_pause: 17\n"
             "     link_down_events_phy: 1\n",
             (
-                ("counter", {"family": "ethtool_mlx5", "counter": "link_down_events_phy", "value": 1, "device": "eth2"}),
+                (
+                    "counter",
+                    {"family": "ethtool_mlx5", "counter": "link_down_events_phy", "value": 1, "device": "eth2"},
+                ),
                 ("nic.pfc_config", {"enabled": "3", "priority": 3, "netdev": "eth2"}),
             ),
             "n1/ethtool_S_eth2.txt",

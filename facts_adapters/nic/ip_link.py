@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -48,12 +47,8 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         return
     with file.open() as stream:
         raw = stream.read(_LONGEST).decode("utf-8", "replace")
-    try:
-        entries = json.loads(raw[raw.index("[") :])
-    except ValueError as error:
-        context.warn(file.path, 1, f"not JSON: {error}")
-        return
-    named = [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("ifname"), str)]
+    entries = _ports.json_rows(raw, lambda number, reason: context.warn(file.path, number, reason))
+    named = [entry for entry in entries if isinstance(entry.get("ifname"), str)]
     times = Counter(entry["ifname"] for entry in named)
     for entry in named:
         if times[entry["ifname"]] > 1:

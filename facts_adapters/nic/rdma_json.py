@@ -26,15 +26,10 @@ def _sniff(head: Head) -> Verdict:
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
     with file.open() as stream:
         raw = stream.read(_LONGEST)
-    try:
-        entries = json.loads(raw)
-    except ValueError as error:
-        context.warn(file.path, 1, f"not JSON: {error}")
-        return
     when = _ports.snapshot(file, context)
     text = raw.decode("utf-8", "replace")
-    for entry in entries if isinstance(entries, list) else [entries]:
-        if not isinstance(entry, dict) or not isinstance(entry.get("ifname"), str):
+    for entry in _ports.json_rows(text, lambda number, reason: context.warn(file.path, number, reason)):
+        if not isinstance(entry.get("ifname"), str):
             continue
         place = text.find(f'"{entry["ifname"]}"')
         source = Source(file.path, text.count("\n", 0, max(place, 0)) + 1, json.dumps(entry)[:500])
