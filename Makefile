@@ -7,7 +7,7 @@ BIN := .venv/bin
 DEMO := examples/oom-kill-behind-timeouts
 PYTEST_ARGS ?=
 
-.PHONY: help setup demo lint format test wheel clean
+.PHONY: help setup demo lint format docs test wheel clean
 
 help: ## This list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):[^#]*## /  make \1\t/' | expand -t 18
@@ -34,6 +34,9 @@ test: lint ## Everything that CI runs
 format: setup ## Apply the formatter and the safe fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: setup ## Write the generated pages of docs/reference and the sample in the README
+	$(BIN)/python -m scripts.reference
 
 wheel: setup ## Build the wheel and the source archive into dist/
 	$(BIN)/python -m build --quiet --outdir dist

@@ -10,7 +10,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from engine.facts.model import SECOND
@@ -45,6 +44,30 @@ _FORMS: Mapping[Form, str] = {
 _LONGEST_SAMPLE = 220
 _MOST_NAMED = 8
 
+_CAUSES = """\
+Every gate is an *or*: any one cause is enough for the top event. The owner takes the next step. What the words of
+strength weigh is in [Rule format](rule-format.md#evidence-kind-evidence). In a reason, `{alias.field}` stands for a
+value of the fact that matched; `firstfault rules show CAUSE/RULE` prints the conditions."""
+
+_PROPAGATION = """\
+Where a fact of the first kind and one of the second are related as stated, the second is a consequence of the first: it
+is reported, but it can neither be the first fault nor confirm a cause. `after cause` asks for a certain order of the
+onsets. Without it any order counts: such facts are one event seen twice, or the cause is often reported later than its
+effect. All keys are in [Rule format](rule-format.md#propagation-kind-propagation)."""
+
+_VOCABULARY = """\
+The fact kinds. Besides its own fields every kind has the subject fields `job`, `host`, `rank`, `device`, `port` and
+`peer`, each optional. Natures: a *fault* may be a first fault, a *symptom* is abnormal but never first, *state*,
+*config* and *activity* are not abnormal by themselves, *coverage* says what was read, *derived* is concluded by rules.
+`firstfault facts list --search WORD` searches this list."""
+
+_ADAPTERS = """\
+Files are recognised by what they hold, not by their names, and one file may have several readers. Samples are cut where
+they are long. `firstfault adapters explain FILE` says who reads a file and why."""
+
+_COMMANDS = """\
+Every command has `-h, --help`. Data goes to standard output, progress and warnings go to standard error."""
+
 
 @dataclass(frozen=True, slots=True)
 class LineExample:
@@ -57,8 +80,9 @@ class LineExample:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """An adapter, a block reader or a file of signatures. ``about`` is a sentence, ``coverage`` the class of its files,
-    ``source`` its own file relative to the repository.
+    """An adapter, a block reader or a file of signatures.
+
+    ``about`` is a sentence, ``coverage`` the class of its files, ``source`` its own file relative to the repository.
     """
 
     name: str
@@ -109,12 +133,8 @@ def causes_page(pack: Pack) -> str:
     for rule in pack.evidence.values():
         rules[rule.cause].append(rule)
     by_branch = {branch: [leaf for leaf in pack.leaves.values() if leaf.branch == branch] for branch in BRANCHES}
-    lines = _head(
-        f"Fault tree: {_both(pack.tree.title)}" if pack.tree else "Fault tree",
-        "Every gate is an *or*: any one cause is enough for the top event. The owner takes the next step. What the words of "
-        "strength weigh is in [Rule format](rule-format.md#evidence-kind-evidence). In a reason, `{alias.field}` stands for "
-        "a value of the fact that matched; `firstfault rules show CAUSE/RULE` prints the conditions.",
-    )
+    title = f"Fault tree: {_both(pack.tree.title)}" if pack.tree else "Fault tree"
+    lines = _head(title, _CAUSES)
     lines += [
         f"- [{_branch(pack, branch)}](#{_anchor(_branch(pack, branch))}): {len(leaves)} causes"
         for branch, leaves in by_branch.items()
@@ -160,13 +180,7 @@ def _reference(text: str) -> str:
 
 def propagation_page(pack: Pack) -> str:
     """What leads to what, by the branch of the cause."""
-    lines = _head(
-        "Propagation",
-        "Where a fact of the first kind certainly precedes one of the second, and they are related as stated, the second is "
-        "a consequence: it is reported, but it can neither be the first fault nor confirm a cause. Where the order is not "
-        "asked for, both are one event that is seen twice. All keys are in "
-        "[Rule format](rule-format.md#propagation-kind-propagation).",
-    )
+    lines = _head("Propagation", _PROPAGATION)
     for branch in (*BRANCHES, "common"):
         rules = [rule for rule in pack.propagation.values() if _branch_of(rule, pack) == branch]
         if rules:
@@ -204,13 +218,7 @@ def vocabulary_page(pack: Pack, readers: Sequence[Reader]) -> str:
     for rule in pack.evidence.values():
         for kind in fact_kinds(rule.when, *rule.variants):
             users[kind].add(rule.cause)
-    lines = _head(
-        "Vocabulary",
-        "The fact kinds. Besides its own fields every kind has the subject fields `job`, `host`, `rank`, `device`, `port` and "
-        "`peer`, each optional. Natures: a *fault* may be a first fault, a *symptom* is abnormal but never first, *state*, "
-        "*config* and *activity* are not abnormal by themselves, *coverage* says what was read, *derived* is concluded by "
-        "rules. `firstfault facts list --search WORD` searches this list.",
-    )
+    lines = _head("Vocabulary", _VOCABULARY)
     for branch in (*BRANCHES, "common"):
         kinds = [spec for _, spec in sorted(pack.vocabulary.kinds.items()) if spec.branch == branch]
         lines += ["", f"## {_branch(pack, branch)}", "", "| fact | nature | |", "|---|---|---|"]
@@ -239,7 +247,7 @@ def _kind(spec: KindSpec, sources: Sequence[str], causes: Sequence[str]) -> Iter
         command = f": {code(spec.collect.command, 1000)}" if spec.collect.command else ""
         yield f"- to collect ({spec.collect.who}): {_plain(spec.collect.en)}{command}"
     if causes:
-        yield f"- asked for by {', '.join(f'[{cause}](causes.md#{_anchor(cause)})' for cause in causes)}"
+        yield f"- used by the rules of {', '.join(f'[{cause}](causes.md#{_anchor(cause)})' for cause in causes)}"
 
 
 def _sources(pack: Pack, readers: Sequence[Reader]) -> dict[str, list[str]]:
@@ -270,15 +278,11 @@ def _sources(pack: Pack, readers: Sequence[Reader]) -> dict[str, list[str]]:
 
 def adapters_page(readers: Sequence[Reader]) -> str:
     """Everything that can be read: adapters, block readers and signatures, each with a sample line."""
-    lines = _head(
-        "Adapters and signatures",
-        "Files are recognised by what they hold, not by their names, and one file may have several readers. Samples are cut "
-        "where they are long. `firstfault adapters explain FILE` says who reads a file and why.",
-    )
+    lines = _head("Adapters and signatures", _ADAPTERS)
     for form, title in _FORMS.items():
         chosen = [reader for reader in readers if reader.form == form]
-        lines += ["", f"## {title}", "", "| | branch | facts |", "|---|---|---|"]
-        lines += [_row(_link(r.name), r.branch, ", ".join(map(_fact, r.emits))) for r in chosen]
+        lines += ["", f"## {title}", "", "| | branch | |", "|---|---|---|"]
+        lines += [_row(_link(item.name), item.branch, _plain(item.about, keep_code=True)) for item in chosen]
         for reader in chosen:
             lines += ["", *_reader(reader)]
     return _page(lines)
@@ -306,10 +310,7 @@ def _reader(reader: Reader) -> Iterable[str]:
 
 def cli_page(commands: Sequence[Command]) -> str:
     """All commands with their arguments and options."""
-    lines = _head(
-        "Command line",
-        "Every command has `-h, --help`. Data goes to standard output, progress and warnings go to standard error.",
-    )
+    lines = _head("Command line", _COMMANDS)
     for command in commands:
         lines += ["", f"## {command.name}", "", f"    {command.name} {command.arguments}".rstrip()]
         lines += ["", *(f"{_plain(part)}\n" for part in command.about.split("\n\n") if part.strip())]
@@ -370,6 +371,5 @@ def _branch(pack: Pack, branch: str) -> str:
 
 def _file(place: Place) -> str:
     """The file of a definition, linked from ``docs/reference``."""
-    path = Path(place.path).as_posix()
-    inside = path[path.rindex("knowledge/") :] if "knowledge/" in path else path
-    return f"[{inside}](../../{inside})"
+    path = f"knowledge/builtin/{place.path.rpartition('knowledge/builtin/')[2]}"
+    return f"[{path}](../../{path})"
