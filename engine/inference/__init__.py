@@ -6,20 +6,23 @@ rule means is defined in :mod:`engine.inference.reference`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from engine.facts.model import Fact
 from engine.facts.vocabulary import Vocabulary
 from engine.inference.aliases import told_apart
-from engine.inference.chaining import Conclusion, forward
-from engine.inference.checks import problems
+from engine.inference.chaining import forward
+from engine.inference.checks import refused
 from engine.inference.comparison import describe
+from engine.inference.compile import compile_rules
 from engine.inference.fields import fields_used
 from engine.inference.items import Item, admit
 from engine.inference.matches import firings
-from engine.inference.reference import MOST_CHECKS, MOST_MATCHES, ReferenceSession
+from engine.inference.reference import MOST_MATCHES, ReferenceSession
 from engine.inference.results import (
     Backend,
     BackendsDisagree,
@@ -30,7 +33,7 @@ from engine.inference.results import (
     InvalidRules,
     Refusal,
 )
-from engine.inference.strata import stratify
+from engine.inference.strata import asked_by, stratify
 from engine.rules.model import Rule
 
 if TYPE_CHECKING:
@@ -58,15 +61,16 @@ class Engine:
 
     ``durable`` is replaced by ``reference`` where durable_rules cannot be imported, or fails on an incident; the
     result says so. ``both`` evaluates with both and raises :class:`BackendsDisagree` where they differ. Raises
-    :class:`InvalidRules`. Use it as a context manager or call :meth:`close`.
+    :class:`InvalidRules`. Use it as a context manager or call :meth:`close`. Not for several threads at once.
     """
 
     def __init__(self, rules: Sequence[Rule], vocabulary: Vocabulary, backend: Backend = "durable") -> None:
-        refusals = problems(rules, vocabulary)
+        refusals = refused(rules, vocabulary)
         if refusals:
             raise InvalidRules(refusals)
         ordered = sorted((told_apart(rule) for rule in rules), key=lambda rule: rule.id)
         self._layers = stratify(ordered)
+        self._asked = [[asked_by(rule) for rule in layer] for layer in self._layers]
         self._vocabulary = vocabulary
         self._fields = fields_used(ordered, vocabulary)
         self._backend = backend
@@ -80,20 +84,15 @@ class Engine:
         items, notes = admit(facts, self._fields)
         if self._note:
             notes.insert(0, self._note)
-        if self._durable is None:
-            return self._reference(items, notes)
-        from engine.inference.durable import VERSION, DurableFailed
-
-        try:
-            conclusion = forward(len(self._layers), items, self._fields, self._durable.session)
-        except DurableFailed as error:
-            return self._reference(items, [f"durable_rules did not decide this incident: {error}", *notes])
-        if any(count > MOST_MATCHES for count in _matches_by_rule(conclusion).values()):
-            return self._reference(items, ["durable_rules found too many matches of a rule", *notes])
-        found = Inference(firings(conclusion.matches), conclusion.derived, "durable", VERSION, "; ".join(notes))
-        if self._backend == "both":
-            return _agreed(found, self._reference(items, notes))
-        return found
+        durable = self._by_durable(items, notes) if self._durable else None
+        if durable is not None and self._backend == "durable":
+            return durable
+        reference, stopped = self._by_reference(items, notes)
+        if durable is None or stopped:
+            return reference
+        if durable.firings != reference.firings or durable.derived != reference.derived:
+            raise BackendsDisagree(describe(durable, reference))
+        return replace(durable, backend="both", version=f"{durable.version}, {reference.version}")
 
     def close(self) -> None:
         """Free what the durable backend holds; the engine cannot be used after."""
@@ -116,21 +115,46 @@ class Engine:
             return None
         return DurableRules(self._layers, self._vocabulary)
 
-    def _reference(self, items: Sequence[Item], notes: Sequence[str]) -> Inference:
+    def _by_durable(self, items: Sequence[Item], notes: list[str]) -> Inference | None:
+        """The result of durable_rules; ``None``, and a note, where the reference has to decide."""
+        from engine.inference.durable import VERSION, DurableFailed
+
+        assert self._durable is not None
+        try:
+            conclusion = forward(len(self._layers), items, self._fields, self._durable.session)
+        except DurableFailed as error:
+            notes.insert(0, f"durable_rules did not decide this incident: {error}")
+            return None
+        if any(number > MOST_MATCHES for number in Counter(id(match.rule) for match in conclusion.matches).values()):
+            notes.insert(0, "durable_rules did not decide this incident: a rule matches too often")
+            return None
+        return Inference(firings(conclusion.matches), conclusion.derived, "durable", VERSION, "; ".join(notes))
+
+    def _by_reference(self, items: Sequence[Item], notes: Sequence[str]) -> tuple[Inference, bool]:
+        """The result of the reference, and whether it had to stop a rule."""
         stopped: dict[str, None] = {}
 
         def session(layer: int, known: Sequence[Item], explained: frozenset[str]) -> ReferenceSession:
-            opened = ReferenceSession(self._layers[layer], self._vocabulary, known, explained)
-            opened.stopped = stopped
-            return opened
+            rules, asked = self._layers[layer], self._asked[layer]
+            return ReferenceSession(rules, asked, self._vocabulary, known, explained, stopped)
 
         conclusion = forward(len(self._layers), items, self._fields, session)
-        warnings = [
-            f"the rule {rule_id} was stopped after {MOST_MATCHES} matches or {MOST_CHECKS} checks"
-            for rule_id in sorted(stopped)
-        ]
-        note = "; ".join([*notes, *warnings])
-        return Inference(firings(conclusion.matches), conclusion.derived, "reference", REFERENCE_VERSION, note)
+        notes = [*notes, *(f"{rule_id} was stopped, it can be matched in too many ways" for rule_id in sorted(stopped))]
+        found = firings(conclusion.matches)
+        return Inference(found, conclusion.derived, "reference", REFERENCE_VERSION, "; ".join(notes)), bool(stopped)
+
+
+def problems(rules: Sequence[Rule], vocabulary: Vocabulary) -> tuple[Refusal, ...]:
+    """Everything for which :class:`Engine` would refuse the rules, whatever the backend."""
+    found = refused(rules, vocabulary)
+    if found:
+        return found
+    try:
+        stratify(rules)
+        compile_rules([told_apart(rule) for rule in rules], vocabulary)
+    except InvalidRules as error:
+        return error.refusals
+    return ()
 
 
 def infer(
@@ -139,17 +163,3 @@ def infer(
     """What follows from the facts by the rules; as :class:`Engine`, for a single incident."""
     with Engine(rules, vocabulary, backend) as engine:
         return engine.run(facts)
-
-
-def _matches_by_rule(conclusion: Conclusion) -> dict[int, int]:
-    counts: dict[int, int] = {}
-    for match in conclusion.matches:
-        counts[id(match.rule)] = counts.get(id(match.rule), 0) + 1
-    return counts
-
-
-def _agreed(durable: Inference, reference: Inference) -> Inference:
-    if durable.firings != reference.firings or durable.derived != reference.derived:
-        raise BackendsDisagree(describe(durable, reference))
-    version = f"{durable.version}, {reference.version}"
-    return Inference(durable.firings, durable.derived, "both", version, durable.note)

@@ -7,12 +7,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
-from engine.facts.model import SUBJECT_FIELDS, Scalar
-from engine.inference.items import Fields, Item, derive
+from engine.inference.items import Fields, Item, content, derived_id, derived_item
 from engine.inference.matches import Match
 from engine.inference.results import Derived
 from engine.inference.strata import EXPLAINED
-from engine.rules.model import Rule
 
 
 class Session(Protocol):
@@ -53,7 +51,7 @@ def forward(layers: int, items: Sequence[Item], fields: Fields, open_session: Op
     for layer in range(layers):
         with closing(open_session(layer, tuple(known), _explained(known))) as session:
             while True:
-                found = sorted(session.matches(), key=lambda match: match.place)
+                found = session.matches()
                 new = _derivations(found, fields, len(known), ids)
                 if not new:
                     break
@@ -67,26 +65,18 @@ def forward(layers: int, items: Sequence[Item], fields: Fields, open_session: Op
 
 def _derivations(matches: Sequence[Match], fields: Fields, ordinal: int, ids: set[str]) -> list[tuple[Item, Derived]]:
     new: list[tuple[Item, Derived]] = []
-    for match in matches:
-        rule = match.rule
-        if rule.emits is None:
-            continue
-        item = derive(rule.emits, dict(match.bound), fields, ordinal + len(new))
-        if item.id in ids:
-            continue
-        ids.add(item.id)
-        new.append((item, _derived(item, rule, match)))
+    for match in sorted((m for m in matches if m.rule.emits and not m.concluded), key=lambda m: m.place):
+        match.concluded = True
+        rule, emission = match.rule, match.rule.emits
+        assert emission is not None
+        values = content(emission, dict(match.bound), fields[emission.kind])
+        fact_id = derived_id(emission.kind, values)
+        if fact_id not in ids:
+            ids.add(fact_id)
+            item = derived_item(fact_id, emission.kind, values, ordinal + len(new))
+            sources = tuple([source.fact.id for source in match.facts])
+            new.append((item, Derived(fact_id, emission.kind, values, rule.id, sources)))
     return new
-
-
-def _derived(item: Item, rule: Rule, match: Match) -> Derived:
-    fact = item.fact
-    return Derived(item.id, fact.kind, _all_fields(item), rule.id, tuple(source.id for source in match.facts))
-
-
-def _all_fields(item: Item) -> dict[str, Scalar]:
-    values = {name: item.fact.get(name) for name in (*SUBJECT_FIELDS, *item.fact.fields)}
-    return {name: value for name, value in sorted(values.items()) if value is not None}
 
 
 def _explained(items: Sequence[Item]) -> frozenset[str]:

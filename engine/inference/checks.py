@@ -23,7 +23,7 @@ LARGEST = 2**62
 Simple = FactCondition | AbsentCondition
 
 
-def problems(rules: Sequence[Rule], vocabulary: Vocabulary) -> tuple[Refusal, ...]:
+def refused(rules: Sequence[Rule], vocabulary: Vocabulary) -> tuple[Refusal, ...]:
     """Everything that keeps the rules from being evaluated, apart from loops through absence."""
     derived = {rule.emits.kind for rule in rules if rule.emits}
     found = [Refusal(rule.id, reason) for rule in rules for reason in _RuleCheck(rule, vocabulary, derived).reasons()]
@@ -175,6 +175,9 @@ class _RuleCheck:
         for name, value in emission.constants:
             expected = spec.type_of(name)
             yield from _constant(spec.kind, name, value, expected) if expected else self._known(spec.kind, name)
+        names = [name for name, _ in emission.constants] + [name for name, _, _ in emission.copies]
+        if len({*names}) < len(names):
+            yield f"it sets a field of {emission.kind} twice"
         plain = _plain_kinds(self.rule.when)
         for name, alias, other in emission.copies:
             if alias not in plain:

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
 import durable_rules_engine as core
 
 from engine.facts.vocabulary import Vocabulary
-from engine.inference.compile import ROLES, Conjunction, Plan, Role, compile_rules
+from engine.inference.compile import Conjunction, Plan, Role, compile_rules
 from engine.inference.encoding import (
     BOOT_FACT,
     Schema,
     Sent,
+    Writers,
     check_hashes,
     names_used,
     rules_text,
-    writers,
 )
 from engine.inference.items import Item
 from engine.inference.matches import Match
@@ -67,7 +67,8 @@ class Ruleset:
     schema: Schema
     conjunctions: dict[int, Conjunction] = field(default_factory=dict)
     patterns: dict[Sent, int] = field(default_factory=dict)
-    shapes: dict[Shape, int] = field(default_factory=dict)
+    shapes: dict[frozenset[str], dict[Shape, int]] = field(default_factory=dict)
+    """By the kinds that a conjunction cannot do without, how many conjunctions have a shape."""
     handle: int | None = None
 
     def takes(self, wanted: Mapping[Sent, int]) -> bool:
@@ -84,7 +85,8 @@ class Ruleset:
         for sent, more in wanted.items():
             self.patterns[sent] = self.patterns.get(sent, 0) + more
         shape = _shape(conjunction)
-        self.shapes[shape] = self.shapes.get(shape, 0) + 1
+        shapes = self.shapes.setdefault(frozenset(kind for role, kind, _ in shape if role != "none"), {})
+        shapes[shape] = shapes.get(shape, 0) + 1
 
     def open(self) -> int:
         """The C core's handle."""
@@ -109,6 +111,8 @@ class Layer:
     rulesets: list[Ruleset]
     leaf_of: dict[int, int]
     """By conjunction, the leaf that it is evidence for."""
+    plan_of: dict[int, int]
+    """By leaf, its plan."""
     makes: frozenset[str]
     """Kinds that rules of the layer derive."""
 
@@ -149,7 +153,8 @@ class DurableRules:
             ruleset.put(self._number, conjunction, wanted)
             leaf_of[self._number] = conjunction.leaf
             self._number += 1
-        return Layer(plans, rulesets, leaf_of, frozenset(rule.emits.kind for rule in rules if rule.emits))
+        plan_of = {c.leaf: number for number, plan in enumerate(plans) for c in plan.conjunctions}
+        return Layer(plans, rulesets, leaf_of, plan_of, frozenset(rule.emits.kind for rule in rules if rule.emits))
 
 
 class DurableSession:
@@ -157,16 +162,17 @@ class DurableSession:
 
     def __init__(self, layer: Layer, schema: Schema, items: Sequence[Item], explained: frozenset[str]) -> None:
         self._layer = layer
-        self._writers = writers(schema, schema.codes.copy(), explained)
+        self._writers = Writers(schema, explained)
         self._records: dict[int, set[Frame]] = {}
         self._items: dict[int, Item] = {}
         self._found: dict[int, list[Match]] = {}
+        self._changed: set[int] = set()
         self._open: list[tuple[Ruleset, int, int]] = []
         kinds = {item.fact.kind for item in items} | layer.makes
-        self._live = [ruleset for ruleset in layer.rulesets if _can_match(ruleset, kinds)]
-        _check_work(self._live, items)
+        live = [ruleset for ruleset in layer.rulesets if any(needed <= kinds for needed in ruleset.shapes)]
+        _check_work(live, items)
         try:
-            for ruleset in self._live:
+            for ruleset in live:
                 self._open.append(_boot(ruleset))
             self.add(items)
         except core.error as error:
@@ -178,12 +184,13 @@ class DurableSession:
 
     def matches(self) -> list[Match]:
         """Every match over all facts so far."""
-        for number, plan in enumerate(self._layer.plans):
-            if number not in self._found:
-                self._found[number] = [
-                    Match(plan.rule, tuple(zip(plan.group.aliases, frame, strict=True)), witness)
-                    for frame, witness in plan.group.solve(self._records).items()
-                ]
+        for number in self._changed:
+            plan = self._layer.plans[number]
+            self._found[number] = [
+                Match(plan.rule, tuple(zip(plan.group.aliases, frame, strict=True)), witness)
+                for frame, witness in plan.group.solve(self._records).items()
+            ]
+        self._changed.clear()
         return [match for matches in self._found.values() for match in matches]
 
     def add(self, items: Sequence[Item]) -> None:
@@ -191,17 +198,11 @@ class DurableSession:
         self._items.update((item.ordinal, item) for item in items)
         texts: dict[Sent, list[str]] = {}
         for item in items:
-            for role in ROLES:
-                sent = (role, item.fact.kind)
-                if sent in self._writers:
-                    texts.setdefault(sent, []).append(self._writers[sent].text(item))
-        changed: set[int] = set()
+            for sent, text in self._writers.texts(item):
+                texts.setdefault(sent, []).append(text)
         for ruleset, handle, state in self._open:
             _send(handle, ruleset, texts)
-            changed |= self._collect(handle, state)
-        for number, plan in enumerate(self._layer.plans):
-            if any(conjunction.leaf in changed for conjunction in plan.conjunctions):
-                self._found.pop(number, None)
+            self._collect(handle, state)
 
     def close(self) -> None:
         """Delete the states."""
@@ -209,8 +210,7 @@ class DurableSession:
             _, handle, _ = self._open.pop()
             core.delete_state(handle, _STATE)
 
-    def _collect(self, handle: int, state: int) -> set[int]:
-        changed: set[int] = set()
+    def _collect(self, handle: int, state: int) -> None:
         started = core.start_action_for_state(handle, state)
         message: str | None = started and started[1]
         while message:
@@ -219,9 +219,8 @@ class DurableSession:
             leaf = self._layer.leaf_of[int(rule[1])]
             bound = sorted((int(slot), int(ordinal)) for slot, ordinal in _BOUND.findall(message))
             self._records.setdefault(leaf, set()).add(tuple(self._items[ordinal] for _, ordinal in bound))
-            changed.add(leaf)
+            self._changed.add(self._layer.plan_of[leaf])
             message = core.complete_and_start_action(handle, state)
-        return changed
 
 
 def _boot(ruleset: Ruleset) -> tuple[Ruleset, int, int]:
@@ -257,24 +256,27 @@ def _shape(conjunction: Conjunction) -> Shape:
     )
 
 
-def _can_match(ruleset: Ruleset, kinds: set[str]) -> bool:
-    return any(all(kind in kinds for role, kind, _ in shape if role != "none") for shape in ruleset.shapes)
-
-
 def _check_work(rulesets: Iterable[Ruleset], items: Sequence[Item]) -> None:
     """Raise :class:`DurableFailed` where joins could compare too many pairs, whatever the tests leave."""
     sizes = Counter(item.fact.kind for item in items)
     largest: dict[tuple[str, str], int] = {}
     work = 0
-    for ruleset in rulesets:
-        for shape, number in ruleset.shapes.items():
-            frames = number
-            for role, kind, fields in shape:
-                tried = min([sizes[kind], *(_most_equal(items, kind, name, largest) for name in fields)])
-                work += frames * tried
-                frames *= 1 if role == "none" else tried
+    for shape, number in _shapes(rulesets, sizes.keys()):
+        frames = number
+        for role, kind, fields in shape:
+            tried = min([sizes[kind], *(_most_equal(items, kind, name, largest) for name in fields)])
+            work += frames * tried
+            frames *= 1 if role == "none" else tried
         if work > MOST_WORK:
             raise DurableFailed(f"joining {len(items)} facts could take more than {MOST_WORK} comparisons")
+
+
+def _shapes(rulesets: Iterable[Ruleset], kinds: Set[str]) -> Iterator[tuple[Shape, int]]:
+    """The shapes of conjunctions for which there are facts, and how many conjunctions have them."""
+    for ruleset in rulesets:
+        for needed, shapes in ruleset.shapes.items():
+            if needed <= kinds:
+                yield from shapes.items()
 
 
 def _most_equal(items: Iterable[Item], kind: str, name: str, largest: dict[tuple[str, str], int]) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.facts.model import Scalar, Span
@@ -32,8 +32,11 @@ BOOT = 0
 Sent = tuple[Role, str]
 """What the property ``k`` tells apart: a kind in one of its roles."""
 
+Format = tuple[Sent, str, list[Callable[[Item], int]]]
+"""How a kind in a role is written: a %-format and what reads its numbers after the first."""
+
 _OPERATORS = {"!=": "$neq", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
-_PREFIX: Mapping[Role, str] = {"fact": "f", "none": "n", "coverage": "c"}
+_LETTERS: Mapping[Role, str] = {"fact": "f", "none": "n", "coverage": "c"}
 
 
 class HashCollision(RuntimeError):  # noqa: N818
@@ -155,30 +158,33 @@ def rules_text(conjunctions: Mapping[int, dict[str, object]]) -> str:
 BOOT_FACT = f'{{"id":"boot","k":{BOOT},"z":1}}'
 
 
-@dataclass(frozen=True, slots=True)
-class Writer:
-    """Writes the facts of one kind in one role."""
+class Writers:
+    """Writes the facts of one incident as JSON, each once for each role that its kind has."""
 
-    prefix: str
-    code: int
-    readers: tuple[tuple[str, Callable[[Item], int]], ...]
+    def __init__(self, schema: Schema, explained: frozenset[str]) -> None:
+        self._schema = schema
+        self._codes = schema.codes.copy()
+        self._explained = explained
+        self._formats: dict[str, list[Format]] = {}
 
-    def text(self, item: Item) -> str:
-        """The fact as JSON; its id is the role's letter and the fact's place."""
-        values = "".join(f',"{name}":{read(item)}' for name, read in self.readers)
-        return f'{{"id":"{self.prefix}{item.ordinal}","k":{self.code},"z":1{values}}}'
+    def texts(self, item: Item) -> Iterator[tuple[Sent, str]]:
+        """The texts of a fact; its id there is the role's letter and its place."""
+        formats = self._formats.get(item.fact.kind)
+        if formats is None:
+            formats = self._formats[item.fact.kind] = self._formats_of(item.fact.kind)
+        for sent, pattern, readers in formats:
+            yield sent, pattern % (item.ordinal, *[read(item) for read in readers])
 
-
-def writers(schema: Schema, codes: Codes, explained: frozenset[str]) -> dict[Sent, Writer]:
-    """How to write each kind that the schema sends, with the codes of one incident."""
-    return {
-        sent: Writer(
-            _PREFIX[sent[0]],
-            code,
-            tuple((name, reader(wanted, codes, explained)) for wanted, name in schema.properties.get(sent, {}).items()),
-        )
-        for sent, code in schema.kinds.items()
-    }
+    def _formats_of(self, kind: str) -> list[Format]:
+        formats: list[Format] = []
+        for role, letter in _LETTERS.items():
+            code = self._schema.kinds.get((role, kind))
+            if code is not None:
+                properties = self._schema.properties.get((role, kind), {})
+                values = "".join(f',"{name}":%d' for name in properties.values())
+                readers = [reader(wanted, self._codes, self._explained) for wanted in properties]
+                formats.append(((role, kind), f'{{"id":"{letter}%d","k":{code},"z":1{values}}}', readers))
+        return formats
 
 
 def reader(wanted: Property, codes: Codes, explained: frozenset[str]) -> Callable[[Item], int]:

@@ -20,6 +20,9 @@ FURTHEST = 2**60
 Fields = Mapping[str, Mapping[str, FieldType]]
 """By kind, the fields that rules look at, with their types."""
 
+NOWHERE = Source("", 0)
+"""The source of derived facts."""
+
 _TYPES: Mapping[FieldType, type] = {"str": str, "int": int, "float": float, "bool": bool}
 _MOST_NOTES = 5
 
@@ -62,18 +65,25 @@ def admit(facts: Iterable[Fact], fields: Fields) -> tuple[list[Item], list[str]]
     return items, notes
 
 
-def derive(emission: Emission, bound: Mapping[str, Item], fields: Fields, ordinal: int) -> Item:
-    """The fact that a firing derives. It has no time and no source of its own; its id spells out its content."""
-    given: dict[str, Scalar | None] = dict(emission.constants)
-    given.update((name, bound[alias].get(other)) for name, alias, other in emission.copies)
-    types = fields[emission.kind]
-    typed = {name: _typed(value, types[name]) for name, value in given.items() if value is not None}
-    values = {name: value for name, value in typed.items() if value is not None}
-    text = ", ".join(f"{name}={values[name]!r}" for name in sorted(values))
-    subject = {name: values[name] for name in SUBJECT_FIELDS if name in values}
-    own = {name: value for name, value in values.items() if name not in SUBJECT_FIELDS}
-    fact = Fact(f"{emission.kind}({text})", emission.kind, own, Source("", 0), **subject)  # type: ignore[arg-type]
-    return Item(ordinal, fact, _values(fact, types, []))
+def content(emission: Emission, bound: Mapping[str, Item], types: Mapping[str, FieldType]) -> dict[str, Scalar]:
+    """The fields of the fact that a firing derives, by name; a copy of a missing value is left out."""
+    given: list[tuple[str, Scalar | None]] = [*emission.constants]
+    given += [(name, bound[alias].get(other)) for name, alias, other in emission.copies]
+    given.sort(key=lambda pair: pair[0])
+    typed = [(name, _typed(value, types[name])) for name, value in given if value is not None]
+    return {name: value for name, value in typed if value is not None}
+
+
+def derived_id(kind: str, fields: Mapping[str, Scalar]) -> str:
+    """The id of a derived fact spells out its content: facts with the same content are one fact."""
+    return f"{kind}({', '.join([f'{name}={value!r}' for name, value in fields.items()])})"
+
+
+def derived_item(fact_id: str, kind: str, fields: Mapping[str, Scalar], ordinal: int) -> Item:
+    """A derived fact. It has no time and no source of its own."""
+    own = {name: value for name, value in fields.items() if name not in SUBJECT_FIELDS}
+    subject = {name: fields[name] for name in SUBJECT_FIELDS if name in fields}
+    return Item(ordinal, Fact(fact_id, kind, own, NOWHERE, **subject), fields)  # type: ignore[arg-type]
 
 
 def _order(fact: Fact) -> tuple[bool, int, bool, int, str, int, str]:

@@ -29,6 +29,10 @@ class Witness:
         self.coverage |= other.coverage
 
 
+NOTHING = Witness()
+"""The witness of matches that rest on nothing else; not to be added to."""
+
+
 @dataclass(slots=True)
 class Match:
     """A rule and the facts of its plain conditions, in the order of the conditions."""
@@ -36,6 +40,8 @@ class Match:
     rule: Rule
     bound: tuple[Named, ...]
     witness: Witness
+    concluded: bool = False
+    """Whether what it derives was taken up."""
 
     @property
     def place(self) -> tuple[str, tuple[int, ...], tuple[str, ...]]:
@@ -51,6 +57,8 @@ class Match:
         """All facts that the match rests on, each once: the bound ones first."""
         further = [item for _, item in (*self.witness.counted, *self.witness.inside)]
         bound = [item for _, item in self.bound]
+        if self.witness is NOTHING:
+            return bound
         rest = {*further, *self.witness.coverage} - {*bound}
         return [*dict.fromkeys(bound), *_by_time(rest)]
 
@@ -107,6 +115,8 @@ def firings(matches: Iterable[Match]) -> tuple[Firing, ...]:
 
 
 def _firing(match: Match) -> Firing:
+    if match.witness is NOTHING:
+        return Firing(match.rule.id, tuple([(alias, item.fact.id) for alias, item in match.bound]))
     counted: dict[str, list[Item]] = {}
     for alias, item in match.witness.counted:
         counted.setdefault(alias, []).append(item)

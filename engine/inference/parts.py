@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.inference.items import Item
-from engine.inference.matches import Witness, enough
+from engine.inference.matches import NOTHING, Witness, enough
 from engine.rules.model import Count
 
 Frame = tuple[Item, ...]
@@ -28,8 +28,11 @@ class Leaf:
 
     def solve(self, records: Records) -> Solutions:
         """One solution for each choice of the first ``width`` facts."""
+        frames = records.get(self.index, set())
+        if all(len(frame) == self.width for frame in frames):
+            return dict.fromkeys(frames, NOTHING)
         found: Solutions = {}
-        for frame in records.get(self.index, ()):
+        for frame in frames:
             found.setdefault(frame[: self.width], Witness()).coverage.update(frame[self.width :])
         return found
 
@@ -44,11 +47,15 @@ class Group:
     def solve(self, records: Records) -> Solutions:
         """The solutions that all parts share."""
         first, *rest = (part.solve(records) for part in self.parts)
-        for other in rest:
-            first = {frame: witness for frame, witness in first.items() if frame in other}
-            for frame, witness in first.items():
-                witness.add(other[frame])
-        return first
+        if not rest:
+            return first
+        found: Solutions = {}
+        for frame, witness in first.items():
+            if all(frame in other for other in rest):
+                found[frame] = Witness()
+                for one in (witness, *(other[frame] for other in rest)):
+                    found[frame].add(one)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,8 @@ from engine.facts.model import Fact, Order, Scalar, Span, before
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 from engine.inference.aliases import named
 from engine.inference.items import Item
-from engine.inference.matches import Match, Witness, enough
-from engine.inference.strata import needs
+from engine.inference.matches import NOTHING, Match, Witness, enough
+from engine.inference.strata import Asked
 from engine.rules.model import AbsentCondition, AnyCondition, Condition, FactCondition, Rule, Test
 
 MOST_MATCHES = 50_000
@@ -65,15 +65,25 @@ class _StoppedRule(Exception):  # noqa: N818
 
 
 class ReferenceSession:
-    """One layer of rules, evaluated anew whenever facts of their kinds were added."""
+    """One layer of rules, evaluated anew whenever facts of their kinds were added.
+
+    ``asked`` are the kinds that each rule asks about; ``stopped`` takes the ids of rules that went over a limit.
+    """
 
     def __init__(
-        self, rules: Sequence[Rule], vocabulary: Vocabulary, items: Sequence[Item], explained: frozenset[str]
+        self,
+        rules: Sequence[Rule],
+        asked: Sequence[Asked],
+        vocabulary: Vocabulary,
+        items: Sequence[Item],
+        explained: frozenset[str],
+        stopped: dict[str, None],
     ) -> None:
         self.rules = rules
+        self.asked = asked
         self.vocabulary = vocabulary
         self.explained = explained
-        self.stopped: dict[str, None] = {}
+        self.stopped = stopped
         self._kinds: dict[str, list[Item]] = {}
         self._indexes: dict[object, dict[tuple[Scalar | None, ...], list[Item]]] = {}
         self._found: dict[int, list[Match]] = {}
@@ -83,7 +93,7 @@ class ReferenceSession:
     def matches(self) -> list[Match]:
         """Every match over all facts so far."""
         for index, rule in enumerate(self.rules):
-            if index not in self._found:
+            if index not in self._found and self.asked[index].needed <= self._kinds.keys():
                 self._found[index] = list(self._matches(rule))
         return [match for matches in self._found.values() for match in matches]
 
@@ -91,9 +101,8 @@ class ReferenceSession:
         """Take in derived facts; rules that look at their kinds are evaluated anew."""
         kinds = {item.fact.kind for item in items}
         self._add(items)
-        for index, rule in enumerate(self.rules):
-            present, absent = needs(rule)
-            if kinds & (present | absent):
+        for index, asked in enumerate(self.asked):
+            if kinds & (asked.used | asked.unwanted):
                 self._found.pop(index, None)
 
     def close(self) -> None:
@@ -123,7 +132,7 @@ class ReferenceSession:
         others = [c for c in conditions if not (isinstance(c, FactCondition) and c.count is None)]
         counted = {c.alias for c in others if isinstance(c, FactCondition)}
         for bound in self._assignments(plain, dict(outer)):
-            witness = Witness()
+            witness = Witness() if others else NOTHING
             if all(self._holds(c, bound, conditions, counted, witness) for c in others):
                 yield bound, witness
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from engine.inference.results import InvalidRules, Refusal
 from engine.rules.model import AbsentCondition, AnyCondition, Condition, FactCondition, Rule
@@ -21,18 +22,22 @@ def simple(conditions: Iterable[Condition]) -> Iterable[FactCondition | AbsentCo
             yield condition
 
 
-def needs(rule: Rule) -> tuple[set[str], set[str]]:
-    """The kinds of which a rule asks for facts, and the kinds of which it asks for none."""
-    present: set[str] = set()
-    absent: set[str] = set()
-    for condition in simple(rule.when):
-        if isinstance(condition, AbsentCondition):
-            absent.add(condition.kind)
-        else:
-            present.add(condition.kind)
-            if condition.unexplained:
-                absent.add(EXPLAINED)
-    return present, absent
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The kinds that a rule asks about: those of which it needs a fact, may use one, or wants none."""
+
+    needed: frozenset[str]
+    used: frozenset[str]
+    unwanted: frozenset[str]
+
+
+def asked_by(rule: Rule) -> Asked:
+    """The kinds that a rule asks about."""
+    facts = [condition for condition in simple(rule.when) if isinstance(condition, FactCondition)]
+    unwanted = {condition.kind for condition in simple(rule.when) if isinstance(condition, AbsentCondition)}
+    unwanted |= {EXPLAINED for condition in facts if condition.unexplained}
+    needed = {condition.kind for condition in rule.when if isinstance(condition, FactCondition)}
+    return Asked(frozenset(needed), frozenset(condition.kind for condition in facts), frozenset(unwanted))
 
 
 def stratify(rules: Sequence[Rule]) -> list[list[Rule]]:
@@ -40,7 +45,7 @@ def stratify(rules: Sequence[Rule]) -> list[list[Rule]]:
 
     Raises :class:`InvalidRules` where a rule depends on the absence of what is derived from itself.
     """
-    asked = [needs(rule) for rule in rules]
+    asked = [asked_by(rule) for rule in rules]
     makers: dict[str, list[int]] = {}
     for index, rule in enumerate(rules):
         if rule.emits:
@@ -50,10 +55,10 @@ def stratify(rules: Sequence[Rule]) -> list[list[Rule]]:
         height = {kind: max(layer[index] for index in indexes) for kind, indexes in makers.items()}
         new = [
             max(
-                [0, *(height[kind] for kind in present & height.keys())]
-                + [height[kind] + 1 for kind in absent & height.keys()]
+                [0, *(height[kind] for kind in one.used & height.keys())]
+                + [height[kind] + 1 for kind in one.unwanted & height.keys()]
             )
-            for present, absent in asked
+            for one in asked
         ]
         if new == layer:
             placed = list(zip(rules, layer, strict=True))
@@ -62,11 +67,9 @@ def stratify(rules: Sequence[Rule]) -> list[list[Rule]]:
     raise InvalidRules(_loops(rules, asked, makers))
 
 
-def _loops(
-    rules: Sequence[Rule], asked: Sequence[tuple[set[str], set[str]]], makers: Mapping[str, Sequence[int]]
-) -> Iterable[Refusal]:
-    for index, (_, absent) in enumerate(asked):
-        for kind in sorted(absent & makers.keys()):
+def _loops(rules: Sequence[Rule], asked: Sequence[Asked], makers: Mapping[str, Sequence[int]]) -> Iterable[Refusal]:
+    for index, one in enumerate(asked):
+        for kind in sorted(one.unwanted & makers.keys()):
             for maker in makers[kind]:
                 path = _path(index, maker, rules, asked)
                 if path:
@@ -78,7 +81,7 @@ def _loops(
                     )
 
 
-def _path(start: int, end: int, rules: Sequence[Rule], asked: Sequence[tuple[set[str], set[str]]]) -> list[int] | None:
+def _path(start: int, end: int, rules: Sequence[Rule], asked: Sequence[Asked]) -> list[int] | None:
     """Rules from ``start`` to ``end``, each asking about a kind that the one before derives."""
     paths = [[start]]
     seen = {start}
@@ -87,8 +90,8 @@ def _path(start: int, end: int, rules: Sequence[Rule], asked: Sequence[tuple[set
         if path[-1] == end:
             return path
         emission = rules[path[-1]].emits
-        for index, (present, absent) in enumerate(asked):
-            if emission and emission.kind in present | absent and index not in seen:
+        for index, one in enumerate(asked):
+            if emission and emission.kind in one.used | one.unwanted and index not in seen:
                 seen.add(index)
                 paths.append([*path, index])
     return None

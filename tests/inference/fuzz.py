@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from engine.inference import Engine, Inference, InvalidRules, problems
+from engine.inference import Engine, Inference, InvalidRules
+from engine.inference.checks import refused
 from tests.inference.brute import Brute
 from tests.inference.generate import Case, Generator, uses
 
@@ -94,9 +95,9 @@ def case_of(seed: int) -> tuple[Case, bool]:
 def check(seed: int, tally: Tally) -> None:
     """Raise :class:`Finding` where evaluators differ on the case of the seed."""
     case, large = case_of(seed)
-    refused = problems(case.rules, case.vocabulary)
-    if refused:
-        raise Finding(f"seed {seed}: the generator made an invalid rule: {refused[0]}")
+    found = refused(case.rules, case.vocabulary)
+    if found:
+        raise Finding(f"seed {seed}: the generator made an invalid rule: {found[0]}")
     tally.rulesets += 1
     tally.large += large
     try:
