@@ -1,7 +1,8 @@
 """``ibqueryerrors [-r]`` and ``iblinkinfo [-l]``: counters of all ports of an InfiniBand fabric and who is behind them.
 
 Ports of switches (``MF0;name:…`` or a node queried by GUID) are switch counters, the others those of a host's NIC. The
-link grammar ``==( … )==>`` names the neighbour (infiniband-diags).
+link grammar ``==( … )==>`` names the neighbour (infiniband-diags). Only counters above their threshold, by default 0,
+are printed, so that an error counter missing from a port's line stands at zero.
 """
 
 from __future__ import annotations
@@ -20,6 +21,16 @@ _LINK = re.compile(
     r'\[.*?\]\s*"(?P<peer>[^"]*)"\s*\((?P<note>[^)]*)\)'
 )
 _SECTION = re.compile(r"^(?P<what>CA|Switch): (?:0x[0-9a-f]+ )?(?P<name>.+?):?\s*$")
+_ERRORS = (
+    "SymbolErrorCounter",
+    "LinkErrorRecoveryCounter",
+    "LinkDownedCounter",
+    "PortRcvErrors",
+    "PortRcvRemotePhysicalErrors",
+    "PortXmitDiscards",
+    "LocalLinkIntegrityErrors",
+    "ExcessiveBufferOverrunErrors",
+)
 _COULD = re.compile(r"Could be (?P<what>[^,)]+)")
 
 
@@ -61,12 +72,14 @@ def _samples(
     file: EvidenceFile, line: Line, node: tuple[str, str | None, bool], port: re.Match[str], when: Reading | None
 ) -> Iterator[CounterSample]:
     name, device, switch = node
-    for counter in _COUNTER.finditer(port["rest"]):
+    values = dict.fromkeys(_ERRORS, 0)
+    values.update((match["name"], int(match["value"])) for match in _COUNTER.finditer(port["rest"]))
+    for counter, value in values.items():
         yield CounterSample(
             source=_source(file, line),
             family="ibquery" if switch else "ibquery_host",
-            counter=counter["name"],
-            value=int(counter["value"]),
+            counter=counter,
+            value=value,
             host=name,
             device=None if switch else device,
             port=port["port"] if switch or not device else f"{device}:{port['port']}",
