@@ -285,7 +285,7 @@ def test_names_are_unique() -> None:
 NAMES = ["a.log", "n1/dmesg", "x/before/s.json", "r.gz", "y.tar", "sacct.txt", "trace_rank_0", "date.txt"]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40, derandomize=True)
 @given(
     st.dictionaries(st.sampled_from(NAMES), st.binary(max_size=200) | st.text(max_size=200).map(str.encode), min_size=1)
 )
@@ -310,7 +310,7 @@ SAMPLES = [
 ]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200, derandomize=True)
 @given(st.sampled_from(SAMPLES), st.randoms(use_true_random=False))
 def test_mutated_samples(
     tmp_path_factory: pytest.TempPathFactory, sample: tuple[str, str, str], random: object
