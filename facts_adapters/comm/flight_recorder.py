@@ -19,8 +19,8 @@ LARGEST = 64 << 20
 """Bytes of a dump that are read; a longer one is refused."""
 
 MOST_ENTRIES = 200_000
-MOST_OPEN = 4
-"""Unfinished collectives of one group that are kept, the earliest first: the first of them is the one that hangs."""
+MOST_OPEN = 1
+"""Unfinished collectives of one group that are kept: the first of them is the one that hangs."""
 
 _TRAILING = re.compile(r"(?P<rank>\d+)(?:\.(?:pkl|pickle|json|bin|dump))?(?:\.(?:gz|xz|bz2|zst))?$")
 _MARKS = ("record_id", "profiling_name")
@@ -66,7 +66,7 @@ def sniff(head: Head) -> Verdict:
 
 
 def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
-    """``comm.work_status`` of each group and ``comm.collective`` of its first unfinished operations."""
+    """``comm.work_status`` of each group and ``comm.collective`` of its first unfinished operation."""
     with file.open() as stream:
         data = stream.read(LARGEST + 1)
     if len(data) > LARGEST:
