@@ -5,6 +5,7 @@ Only this makes the absence of a line a statement. A file of no known kind cover
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from engine.facts.model import Observation, Source
@@ -33,6 +34,7 @@ _CLASSES: dict[str, str] = {
     "fabricmanager": "system_log",
     "glog": "system_log",
 }
+_OF_SWITCH = re.compile(r"(?:^|/)(?:switch(?:es)?|tors?|spines?|leafs?|leaves)/", re.IGNORECASE)
 _JOB_BRANCHES = ("job.", "comm.")
 LEAST_SHARE = 0.02
 """Share of the sampled lines that an envelope needs to name the file's class."""
@@ -61,6 +63,8 @@ def coverage(
 ) -> Iterator[Observation]:
     """One statement per class; ``after`` and ``until`` are the first and the last stamp of the file."""
     classes = set(by_adapter) | set(classes_of(text) if text is not None else ())
+    if classes & {"system_log", "kernel_log"} and _OF_SWITCH.search(path):
+        classes.add("switch_log")  # the syslog of a switch that runs Linux
     for name in sorted(classes):
         yield Observation(
             kind="coverage.source",

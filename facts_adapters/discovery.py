@@ -176,6 +176,11 @@ class Site:
         """The host that goes by this name."""
         return (self.aliases.get(host) or host) if host else host
 
+    def known(self, name: str | None) -> str | None:
+        """The host that a peer's name means, where the bundle knows it; else the name as it is."""
+        host = self.named(self.canonical(name))
+        return host if host in self.nodes or (name and self.canonical(name) in self.aliases) else name
+
     def canonical(self, host: str | None) -> str | None:
         """A host name as the bundle knows it: NCCL and syslog cut the domain, the launcher does not."""
         if not host or host in self.nodes:

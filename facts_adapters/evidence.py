@@ -12,7 +12,7 @@ from facts_adapters.adapter import Head, Line
 from facts_adapters.archives import Member
 from facts_adapters.bundle import Bundle
 from facts_adapters.result import FileReport
-from facts_adapters.text.lines import decode, logical_lines, wide_encoding
+from facts_adapters.text.lines import bounded_lines, decode, logical_lines, wide_encoding
 from facts_adapters.text.scan import Data
 
 IN_MEMORY = 256 << 20
@@ -96,4 +96,4 @@ class BundleFile:
     def lines(self) -> Iterator[Line]:
         """The logical lines."""
         with self.open() as stream:
-            yield from logical_lines(iter(stream.readline, b""))
+            yield from logical_lines(bounded_lines(stream))

@@ -86,6 +86,7 @@ class _Run:
         self.reader = reader
         self.adapters = adapters
         self.only = only
+        self.left = bundle.limits.total_bytes
         self.warnings: list[BundleWarning] = []
         self.manifest = self._manifest()
         self.site = Site.of(self.manifest, [member.path for member in bundle.members])
@@ -95,10 +96,14 @@ class _Run:
         heads = [self._look(member) for member in self.bundle.members]
         for member, report in zip(self.bundle.members, heads, strict=True):
             if self.only is None or self.only(member.path):
-                self._file(member, report)
                 self.result.files.append(report)
+                if self.left > 0:
+                    self._file(member, report)
+                else:
+                    self.warn(member.path, 0, "not read: the files before it hold more bytes than are read")
         for record in self.result.observations:
             record.host = self.site.named(record.host)
+            record.peer = self.site.known(record.peer)
         self.result.samples = [replace(s, host=self.site.named(s.host)) for s in self.result.samples]
         self.result.warnings = [*self.bundle.warnings, *self.warnings]
         return self.result
@@ -175,6 +180,7 @@ class _Run:
     def _text(self, member: Member, report: FileReport) -> TextResult | None:
         try:
             with self.bundle.open(member) as stream, Buffered(stream) as data:
+                self.left -= len(data)
                 world = self.manifest.world_size
                 text = self.reader.read(member.path, data, _Context(self), self.site.nodes, world)
         except Exception as error:  # one file must not end the rest

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from facts_adapters.adapter import Line
 
@@ -38,6 +39,17 @@ def split(raw: bytes) -> list[str]:
         return [text]
     parts = [part for part in text.split("\r") if part]
     return parts or [""]
+
+
+def bounded_lines(stream: BinaryIO) -> Iterator[bytes]:
+    """The raw lines of a stream; of one that is very long the beginning, so that no line fills the memory."""
+    while raw := stream.readline(16 * LONGEST_LINE):
+        rest = raw
+        while not rest.endswith(b"\n"):
+            rest = stream.readline(16 * LONGEST_LINE)
+            if not rest:
+                break
+        yield raw
 
 
 def logical_lines(raw_lines: Iterator[bytes]) -> Iterator[Line]:

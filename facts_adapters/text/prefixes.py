@@ -168,6 +168,9 @@ def _c10_bare(match: re.Match[str], parts: Parts) -> int:
     return match.end()
 
 
+_C_ENDINGS = ("cpp", "hpp", "cc", "h", "cu", "cuh")
+
+
 @_prefix(
     _LETTERS,
     r"(?P<stamp>(?P<level>[VIWEFCD])(?:20\d\d)?\d{4} \d\d:\d\d:\d\d\.\d{6}) +(?P<pid>\d+) (?P<file>\S+?):\d+\] ?",
@@ -175,7 +178,8 @@ def _c10_bare(match: re.Match[str], parts: Parts) -> int:
 def _glog(match: re.Match[str], parts: Parts) -> int:
     found = stamps.parse(match["stamp"])
     parts.stamp(found[0] if found else None)
-    parts.kind("torch_python" if match["file"].endswith(".py") else "glog")
+    ending = match["file"].rpartition(".")[2]
+    parts.kind("torch_python" if ending == "py" else "c10" if ending in _C_ENDINGS else "glog")
     parts.pid, parts.level, parts.unit = int(match["pid"]), _LEVEL_LETTERS.get(match["level"]), match["file"]
     parts.done = True
     return match.end()

@@ -11,7 +11,7 @@ from facts_adapters.adapter import Context
 from facts_adapters.text.blocks import LONGEST_BLOCK, Block, BlockLine, BlockReader
 from facts_adapters.text.envelope import Envelope, Profile, profile
 from facts_adapters.text.identity import LITERALS, Identity
-from facts_adapters.text.lines import decode, plain
+from facts_adapters.text.lines import LONGEST_LINE, decode, plain
 from facts_adapters.text.match import Probe, matches, segments
 from facts_adapters.text.neighbours import Neighbours, around
 from facts_adapters.text.scan import Data, Hit, Lines, Literals, scan
@@ -129,6 +129,7 @@ class _Work:
         self.equal: dict[tuple[object, ...], int] = {}
         self.last_of: dict[tuple[object, ...], int] = {}
         self.identities = 0
+        self.cut = False
         self.frequent: dict[str, deque[Hit]] = {}
         self.blocks_until: dict[tuple[str, tuple[object, ...]], int] = {}
 
@@ -143,7 +144,10 @@ class _Work:
 
     def hit(self, hit: Hit, only: str = "") -> None:
         """Read one line that holds literals, for all signatures or for one."""
-        raw = self.lines.data[hit.start : min(hit.end, hit.start + 64 * 1024)]
+        raw = self.lines.data[hit.start : min(hit.end, hit.start + LONGEST_LINE)]
+        if hit.end - hit.start > LONGEST_LINE and not self.cut:
+            self.cut = True
+            self.context.warn(self.path, hit.number, f"only the first {LONGEST_LINE} bytes of a line are looked at")
         text = plain(decode(raw.strip(b"\r\n")))
         probes, blocks, tells = self.reader.split_owners(hit.owners)
         signatures = [p.signature for p in probes if self._wanted(p, text, hit, only)]

@@ -11,7 +11,10 @@ _SYSLOG = re.compile(
     r" (?P<host>[A-Za-z0-9][\w.:-]*) (?:(?P<severity>EMERG|ALERT|CRIT|ERR|ERROR|WARNING|NOTICE|INFO|DEBUG) )?"
     r"(?P<tag>[A-Za-z_][\w./#@()-]{0,80})(?:\[(?P<pid>\d+)\])?: ?"
 )
-_BRAND = re.compile(r":?(?: [A-Z]{3,4}:)? (?:(?P<host>[A-Za-z0-9][\w.:-]*?) ?:? )?(?P<code>%{1,2}[A-Z0-9_]+[-/]\S*?:)")
+_BRAND = re.compile(
+    r":?(?: [A-Z]{3,4}:)? (?:(?P<host>[A-Za-z0-9][\w.:-]*?) ?:? )?"
+    r"(?P<code>(?:%{1,2}[A-Z0-9_]+[-/]|[A-Z][A-Z0-9_]+/\d/)\S*?:)"
+)
 _RFC5424 = re.compile(r" (?P<host>\S+) (?P<tag>\S+) (?P<pid>\S+) (?P<id>\S+) (?:-|\[.*?\]) ")
 _CRI = re.compile(r" (?:stdout|stderr) [FP](?: |$)")
 _LOGURU = re.compile(r" \| (?P<level>[A-Z]+) *\| (?P<place>[^|]*?) - ")
@@ -35,8 +38,8 @@ _WEEKDAY = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ")
 def leading(text: str, position: int, parts: Parts) -> int | None:
     """A line that begins with a bare stamp; returns where the rest begins, ``None`` where no stamp begins here."""
     start = position
-    if text[start : start + 1] in "*.:" and text[start + 1 : start + 2].isalpha():
-        start += 1  # Cisco marks an unsynchronised clock that way
+    if text[start : start + 1] in "*.:%" and text[start + 1 : start + 2].isalpha():
+        start += 1  # Cisco marks an unsynchronised clock that way, Comware every line
     found = stamps.parse(text, start)
     if not found:
         return _unix(text, position, parts)

@@ -16,6 +16,7 @@ from facts_adapters.discovery import Forced, Registry, choose, registry
 from facts_adapters.explain import explain
 from facts_adapters.reader import read_bundle
 from facts_adapters.result import BundleReading
+from facts_adapters.streams import Limits
 from facts_adapters.text.reader import TextReader
 from facts_adapters.text.signatures import load_signatures
 from facts_adapters.text.stamps import reading
@@ -310,7 +311,7 @@ SAMPLES = [
 ]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200, derandomize=True)
+@settings(deadline=None, max_examples=200, derandomize=True)
 @given(st.sampled_from(SAMPLES), st.randoms(use_true_random=False))
 def test_mutated_samples(
     tmp_path_factory: pytest.TempPathFactory, sample: tuple[str, str, str], random: object
@@ -341,3 +342,38 @@ def test_mutated_samples(
     result = read_bundle(root, forced=[Forced(name, "*")])
     failures = [str(w) for w in result.warnings if "failed" in w.reason]
     assert not failures, (failures, bytes(raw))
+
+
+def test_long_files_are_mapped(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    from facts_adapters import evidence
+
+    monkeypatch.setattr(evidence, "IN_MEMORY", 100)
+    result = read({"a.log": "noise\n" * 100 + LOST, "b.log": "noise\r" * 100 + LOST})
+    assert [o.source.line for o in result.observations if o.kind == "comm.lost"] == [101, 1]
+
+
+def test_the_total_is_limited(tmp_path: Path, toy_reader: TextReader) -> None:
+    for name in "abc":
+        (tmp_path / f"{name}.log").write_text(LOST * 10, encoding="utf-8")
+    result = read_bundle(tmp_path, reader=toy_reader, adapters=TOYS, limits=Limits(total_bytes=len(LOST) * 15))
+    assert {o.source.path for o in result.observations} == {"a.log", "b.log"}
+    assert [w.path for w in result.warnings] == ["c.log"]
+
+
+def test_over_long_lines_are_told(read: Reader) -> None:
+    result = read({"a.log": "lost peer p status=1 " + "x" * 70_000 + "\n"})
+    assert len(lost(result)) == 1
+    assert [(w.path, w.line) for w in result.warnings] == [("a.log", 1)]
+
+
+def test_a_switch_that_runs_linux(read: Reader) -> None:
+    text = "Jan  1 10:00:00 leaf1 switchd[7]: a\nJan  1 10:00:01 leaf1 kernel: [1.0] b\n"
+    classes = {name for _, name, _ in covered(read({"switches/leaf1/syslog": text}))}
+    assert classes == {"kernel_log", "switch_log", "system_log"}
+
+
+def test_peers_by_the_name_of_the_bundle(read: Reader) -> None:
+    text = "2026-01-01 10:00:00 lost peer {} status=1\n"
+    names = ("n2.cluster.local", "10.0.0.1", "elsewhere")
+    result = read({"incident.yaml": "job: {nodes: [n1, n2]}", "a.log": "".join(map(text.format, names))})
+    assert [o.peer for o in result.observations if o.kind == "comm.lost"] == ["n2", "10.0.0.1", "elsewhere"]

@@ -13,9 +13,11 @@ from facts_adapters.text.neighbours import inline
 from facts_adapters.text.stamps import reading
 from tests.adapters.text.conftest import Notes
 
-UNITS = ["[", "]", "1:", "a.", "a-", "(", " ", "0", "[1", "[a", "20", "rank ", "Mon ", "Jan 1 ", "{", '"', "a_", ":", "|"]
-UNITS += ["NCCL ", "[a]", "[1]", "[1] ", "start ", "error: ", "a:1:2 [3] ", "[E a", "%", "\t", "<1>", "-", "2026-01-01 ", "pid="]
-UNITS += ["rank 1 ", "local_rank ", "local_rank: 1 (pid: ", "host=", "n[1-2],", "CANCELLED AT ", "Traceback ", "é", "\x1b["]
+UNITS = [
+    *("[", "]", "1:", "a.", "a-", "(", " ", "0", "[1", "[a", "20", "rank ", "Mon ", "Jan 1 ", "{", '"', "a_", ":", "|", "%"),
+    *("NCCL ", "[a]", "[1]", "[1] ", "start ", "error: ", "a:1:2 [3] ", "[E a", "\t", "<1>", "-", "2026-01-01 ", "pid="),
+    *("rank 1 ", "local_rank ", "local_rank: 1 (pid: ", "host=", "n[1-2],", "CANCELLED AT ", "Traceback ", "é", "\x1b["),
+]
 
 
 @pytest.mark.parametrize("unit", UNITS)
