@@ -1,4 +1,4 @@
-"""Cumulus NVUE ``nv show interface … counters qos -o json``, and SONiC ``portstat -j`` and ``queuestat -j``."""
+"""Cumulus NVUE ``nv show interface … counters qos -o json``, SONiC ``portstat -j`` and counters of its database."""
 
 from __future__ import annotations
 
@@ -14,12 +14,21 @@ from facts_adapters.switch._tables import Counters, whole
 _LONGEST = 16 << 20
 _QOS = ("egress-queue-stats", "ingress-buffer-stats", "pfc-stats")
 _SONIC_QUEUE = {"totalpacket": "packets", "droppacket": "drop_packets", "dropbytes": "drop_bytes"}
+_SAI = {
+    "IF_IN_ERRORS": "RX_ERR",
+    "IF_OUT_ERRORS": "TX_ERR",
+    "IF_IN_DISCARDS": "RX_DRP",
+    "IF_OUT_DISCARDS": "TX_DRP",
+}
+_SAI_PFC = re.compile(r"SAI_PORT_STAT_PFC_(?P<queue>[0-7])_(?P<side>RX|TX)_PKTS$")
 _PORT = re.compile(r"(swp\d+(?:s\d+)?|Ethernet\d+)$")
 
 
 def _sniff(head: Head) -> Verdict:
     if any(f'"{name}"' in head.text for name in _QOS):
         return Verdict(0.95, "NVUE counters")
+    if '"SAI_PORT_STAT_' in head.text:
+        return Verdict(0.95, "SONiC counters database")
     if re.search(r'"Ethernet\d+"\s*:\s*\{', head.text) and re.search(r'"RX_ERR"|"droppacket"', head.text):
         return Verdict(0.95, "SONiC counters as JSON")
     return Verdict(0.0, "")
@@ -36,7 +45,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         return
     named = _PORT.search(re.sub(r"\.\w+$", "", file.path)) or re.search(r"(swp\d+(?:s\d+)?)", file.path)
     make = Counters(file, "cumulus_json", file.host, context.snapshot_time(file.path))
-    yield from _walk(document, named[1] if named else None, make, text)
+    yield from _walk({"": document}, named[1] if named else None, make, text)
 
 
 def _walk(value: Any, port: str | None, make: Counters, text: str, depth: int = 0) -> Iterator[CounterSample]:
@@ -52,6 +61,8 @@ def _walk(value: Any, port: str | None, make: Counters, text: str, depth: int = 
             for queue, counts in inner.items():
                 if isinstance(counts, dict) and str(queue).isdigit():
                     yield from _numbers("cumulus_qos", counts, make, where, near, int(queue))
+        elif near and any(key.startswith("SAI_PORT_STAT_") for key in inner):
+            yield from _sai(inner, make, where, near)
         elif near and "RX_ERR" in inner:
             yield from _numbers("sonic_port", inner, make, where, near, None)
         elif near and re.fullmatch(r"UC\d+", name) and "droppacket" in inner:
@@ -59,6 +70,17 @@ def _walk(value: Any, port: str | None, make: Counters, text: str, depth: int = 
             yield from _numbers("sonic_queue", counts, make, where, near, int(name[2:]))
         else:
             yield from _walk(inner, near, make, text, depth + 1)
+
+
+def _sai(counts: dict[str, Any], make: Counters, where: Source, port: str) -> Iterator[CounterSample]:
+    for key, value in counts.items():
+        pause, plain = _SAI_PFC.match(key), _SAI.get(key.removeprefix("SAI_PORT_STAT_"))
+        if pause:
+            queue = int(pause["queue"])
+            counter = f"{pause['side'].lower()}_pfc{queue}"
+            yield from make.sample("sonic_pfc", counter, whole(str(value)), where, port, queue)
+        elif plain:
+            yield from make.sample("sonic_port", plain, whole(str(value)), where, port)
 
 
 def _numbers(
@@ -83,6 +105,13 @@ ADAPTER = Adapter(
         Sample(
             '{"Ethernet8": {"UC3": {"totalpacket": "1,200", "droppacket": "33", "dropbytes": "10"}, "time": "x"}}',
             (("counter", {"family": "sonic_queue", "counter": "drop_packets", "value": 33, "queue": 3}),),
+        ),
+        Sample(
+            '{"Ethernet0": {"SAI_PORT_STAT_IF_IN_ERRORS": "4", "SAI_PORT_STAT_PFC_3_RX_PKTS": "900"}}',
+            (
+                ("counter", {"family": "sonic_port", "counter": "RX_ERR", "value": 4, "port": "Ethernet0"}),
+                ("counter", {"family": "sonic_pfc", "counter": "rx_pfc3", "value": 900, "queue": 3}),
+            ),
         ),
         Sample('{"Ethernet8": {"mtu": 9100}}', ()),
     ),

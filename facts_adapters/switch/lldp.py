@@ -10,6 +10,7 @@ from typing import Any
 from engine.facts.model import Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.switch.arista_json import port_name
+from facts_adapters.switch.topology import short_name
 
 _SWITCH_PORT = re.compile(
     r"(?:Ethernet|Eth|Et|swp|Gi|Te|Twe|Hu|Fo|FourHundredGigE|WGE|HGE|\d+GE|et-|xe-)[\d/]", re.IGNORECASE
@@ -80,6 +81,7 @@ def _neighbour(file: EvidenceFile, text: str, name: str, row: dict[str, Any]) ->
         far = described if described and _SWITCH_PORT.match(described) else far
     if not peer or not far:
         return
+    peer = short_name(peer)
     place = text.find(f'"{name}"')
     source = Source(file.path, text.count("\n", 0, max(place, 0)) + 1, f"{name}: {peer} {far}")
     if _OWN_PORT.match(name):

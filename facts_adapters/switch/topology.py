@@ -32,6 +32,11 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 Roles = dict[str, str]
 
 
+def short_name(name: str) -> str:
+    """A switch's name without its domain; addresses stay as they are."""
+    return name if re.fullmatch(r"[\d.]+", name) else name.partition(".")[0]
+
+
 def roles_of(columns: Sequence[str]) -> Roles:
     """The role of each column title that is known, by role."""
     found: Roles = {}
@@ -89,6 +94,9 @@ def _source(file: EvidenceFile, line: Line) -> Source:
 
 def _facts(row: Mapping[str, Any], source: Source) -> Iterator[Observation]:
     text = {role: str(value).strip() for role, value in row.items() if value not in (None, "")}
+    for role in ("switch", "switch_a", "switch_b"):
+        if role in text:
+            text[role] = short_name(text[role])
     if {"switch_a", "port_a", "switch_b", "port_b"} <= text.keys():
         ends = ((text["switch_a"], text["port_a"]), (text["switch_b"], text["port_b"]))
         for (host, port), (peer, peer_port) in (ends, ends[::-1]):
