@@ -193,26 +193,36 @@ class Brute:
         """Relations to aliases that are not in ``bound`` are not looked at."""
         if fact.kind != condition.kind or not all(self._test(test, fact) for test in condition.tests):
             return False
+        near = all(
+            not self._far(fact, bound[within.alias], within.microseconds)
+            for within in condition.within
+            if within.alias in bound
+        )
+        if not near or not self._joined(condition, fact, bound) or not self._ordered(condition, fact, bound):
+            return False
+        return not (isinstance(condition, FactCondition) and condition.unexplained and fact.id in self.explained)
+
+    def _joined(self, condition: FactCondition | AbsentCondition, fact: Fact, bound: Mapping[str, Fact]) -> bool:
         for join in condition.joins:
             if join.alias in bound:
                 one, other = self.value(fact, join.field), self.value(bound[join.alias], join.other)
                 if one is None or other is None or (one == other) != (join.operator == "=="):
                     return False
-        for order in condition.order:
-            if order.alias in bound:
-                pair = [fact, bound[order.alias]]
-                if order.relation == "after":
-                    pair.reverse()
-                if not self._precedes(*pair):
-                    return False
-        for within in condition.within:
-            if within.alias in bound:
-                (a, b), (c, d) = self._spans(fact, bound[within.alias])
-                if b is not None and c is not None and c - b > within.microseconds:
-                    return False
-                if d is not None and a is not None and a - d > within.microseconds:
-                    return False
-        return not (isinstance(condition, FactCondition) and condition.unexplained and fact.id in self.explained)
+        return True
+
+    def _ordered(self, condition: FactCondition | AbsentCondition, fact: Fact, bound: Mapping[str, Fact]) -> bool:
+        pairs = [
+            (fact, bound[o.alias]) if o.relation == "before" else (bound[o.alias], fact)
+            for o in condition.order
+            if o.alias in bound
+        ]
+        return all(self._precedes(first, second) for first, second in pairs)
+
+    def _far(self, one: Fact, other: Fact, microseconds: int) -> bool:
+        (a, b), (c, d) = self._spans(one, other)
+        return (b is not None and c is not None and c - b > microseconds) or (
+            a is not None and d is not None and a - d > microseconds
+        )
 
     def _test(self, test: Test, fact: Fact) -> bool:
         value = self.value(fact, test.field)
@@ -245,9 +255,9 @@ class Brute:
         return value
 
     def _precedes(self, first: Fact, second: Fact) -> bool:
-        if first.source.path == second.source.path and second.sequence is not None:
-            if first.source.line < second.sequence:
-                return True
+        one_file = first.source.path == second.source.path
+        if one_file and second.sequence is not None and first.source.line < second.sequence:
+            return True
         (_, ends), (starts, _) = self._spans(first, second)
         return ends is not None and starts is not None and ends < starts
 

@@ -37,7 +37,7 @@ PARTS = [
 ]  # fmt: skip
 
 
-class Finding(AssertionError):
+class Finding(AssertionError):  # noqa: N818
     """The evaluators differ."""
 
 
@@ -78,9 +78,10 @@ class Tally:
     def text(self) -> str:
         share = self.firing / max(self.rulesets, 1)
         return (
-            f"{self.rulesets} rulesets ({self.large} large, {self.unlayered} loops, {self.too_large} too large), {self.incidents} incidents, "
-            f"{self.firings} firings, {self.derived} derived facts; {share:.0%} of the rulesets fired; "
-            f"{self.fallbacks} incidents left to the reference; {len(self.findings)} findings"
+            f"{self.rulesets} rulesets ({self.large} large, {self.unlayered} loops, {self.too_large} too large), "
+            f"{self.incidents} incidents, {self.firings} firings, {self.derived} derived facts; "
+            f"{share:.0%} of the rulesets fired; {self.fallbacks} incidents left to the reference; "
+            f"{len(self.findings)} findings"
         )
 
 
@@ -163,6 +164,12 @@ def plain_aliases(case: Case, rule_id: str) -> set[str]:
     }
 
 
+def say(text: object) -> None:
+    """Write a line to stdout at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def child(first: int, number: int, progress: Path) -> None:
     """Check seeds; the one at work stands in ``progress``, the tally goes to stdout."""
     tally = Tally()
@@ -175,7 +182,7 @@ def child(first: int, number: int, progress: Path) -> None:
                 check(seed, tally)
             except Exception as error:
                 tally.findings.append(f"{type(error).__name__}: {error}".partition("\n")[0][:500] + f" (seed {seed})")
-    print(json.dumps(tally.__dict__))
+    say(json.dumps(tally.__dict__))
 
 
 def batch(first: int, number: int) -> list[dict[str, Any]]:
@@ -217,9 +224,9 @@ def run(first: int, rulesets: int, workers: int = 2, progress: bool = False) -> 
             for result in results:
                 tally.add(result)
             if progress:
-                print(f"{time.monotonic() - started:7.0f} s  {tally.text()}", flush=True)
+                say(f"{time.monotonic() - started:7.0f} s  {tally.text()}")
                 for finding in tally.findings[-3:]:
-                    print("   ", finding, flush=True)
+                    say(f"    {finding}")
     return tally
 
 
@@ -234,11 +241,11 @@ def main() -> None:
         child(int(options.child[0]), int(options.child[1]), Path(options.child[2]))
         return
     tally = run(options.first, options.rulesets, options.workers, progress=True)
-    print(tally.text())
+    say(tally.text())
     for name in PARTS:
-        print(f"{name:20} {tally.parts[name]:8} rules, {tally.fired_parts[name]:8} that fired")
+        say(f"{name:20} {tally.parts[name]:8} rules, {tally.fired_parts[name]:8} that fired")
     for finding in tally.findings:
-        print(finding)
+        say(finding)
     sys.exit(bool(tally.findings))
 
 

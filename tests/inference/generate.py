@@ -49,6 +49,8 @@ VALUES: dict[str, list[Scalar]] = {
     "float": [0.0, -0.0, 1.0, 0.5, -0.5, 1e-05, 1e16, 5e-324, -5e-324, 1.5, 2.0, 1e300, float("inf"), float("-inf"), 3],
     "bool": [True, False],
 }
+MISTYPED: list[Scalar] = [True, 1, "1", 1.0, float("nan")]
+
 COMMON = 3
 """Of the values of a type the first few are taken most often, so that joins find partners."""
 
@@ -91,14 +93,9 @@ class Generator:
 
     def break_loops(self, rules: list[Rule]) -> None:
         """Take emissions away until the rules can be layered."""
-        while True:
-            try:
-                stratify(rules)
-            except InvalidRules:
-                place = self.random.choice([place for place, rule in enumerate(rules) if rule.emits])
-                rules[place] = replace(rules[place], emits=None)
-            else:
-                return
+        while not layered(rules):
+            place = self.random.choice([place for place, rule in enumerate(rules) if rule.emits])
+            rules[place] = replace(rules[place], emits=None)
 
     def chance(self, share: float) -> bool:
         return self.random.random() < share
@@ -135,9 +132,10 @@ class Generator:
 
     def rule(self, rule_id: str) -> Rule:
         scope: dict[str, tuple[KindSpec, str]] = {}
-        when: list[Condition] = []
-        for _ in range(self.random.choice([1, 1, 2, 2, 2, 3])):
-            when.append(self.fact(scope, f"a{len(scope)}", "counted" if self.chance(0.15) else "plain"))
+        number = self.random.choice([1, 1, 2, 2, 2, 3])
+        when: list[Condition] = [
+            self.fact(scope, f"a{place}", "counted" if self.chance(0.15) else "plain") for place in range(number)
+        ]
         for _ in range(self.random.choice([0, 0, 0, 1, 1, 2])):
             place = self.random.randint(1, len(when))
             before = {c.alias: scope[c.alias] for c in when[:place] if isinstance(c, FactCondition)}
@@ -280,7 +278,7 @@ class Generator:
             if self.chance(0.85):
                 fields[name] = self.value(field.type)
             if self.chance(0.02):
-                fields[name] = self.random.choice([True, 1, "1", 1.0, float("nan")])
+                fields[name] = self.random.choice(MISTYPED)
         if covers:
             fields["class"] = self.random.choice(CLASSES)
         if spec.kind == EXPLAINED:
@@ -310,6 +308,15 @@ class Generator:
         if self.chance(0.08):
             latest = self.random.choice([None, None, 2**60, 2**59, 2**70])
         return Span(earliest, latest)
+
+
+def layered(rules: Sequence[Rule]) -> bool:
+    """Whether the rules are free of loops through absence."""
+    try:
+        stratify(rules)
+    except InvalidRules:
+        return False
+    return True
 
 
 def uses(rules: Sequence[Rule]) -> dict[str, int]:
