@@ -109,11 +109,15 @@ class Engine:
 
     def _compiled(self) -> DurableRules | None:
         try:
-            from engine.inference.durable import DurableRules
+            from engine.inference.durable import DurableFailed, DurableRules
         except ImportError as error:
             self._note = f"durable_rules cannot be used ({error}); the reference backend stands in"
             return None
-        return DurableRules(self._layers, self._vocabulary)
+        try:
+            return DurableRules(self._layers, self._vocabulary)
+        except DurableFailed as error:
+            self._note = f"durable_rules cannot hold these rules ({error}); the reference backend stands in"
+            return None
 
     def _by_durable(self, items: Sequence[Item], notes: list[str]) -> Inference | None:
         """The result of durable_rules; ``None``, and a note, where the reference has to decide."""

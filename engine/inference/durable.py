@@ -19,6 +19,7 @@ from engine.facts.vocabulary import Vocabulary
 from engine.inference.compile import Conjunction, Plan, Role, compile_rules
 from engine.inference.encoding import (
     BOOT_FACT,
+    HashCollision,
     Schema,
     Sent,
     Writers,
@@ -42,6 +43,9 @@ MOST_KINDS = 250
 MOST_RULES = 120
 """Conjunctions in a ruleset; small ones are left out where an incident has no facts for them."""
 
+MOST_PROPERTIES = 240
+"""Properties of a fact; the C core keeps at most 255, its own among them."""
+
 MOST_WORK = 1_500_000
 """Comparisons that one incident may cost, estimated beforehand; above, the C core takes seconds and gigabytes."""
 
@@ -52,7 +56,7 @@ _OBSERVED = 2
 
 
 class DurableFailed(RuntimeError):  # noqa: N818
-    """The C core refused something or reported an error; another backend has to decide this incident."""
+    """The C core cannot do this, or reported an error; another backend has to decide."""
 
 
 Shape = tuple[tuple[Role, str, tuple[str, ...]], ...]
@@ -121,6 +125,7 @@ class DurableRules:
     """Rules compiled for durable_rules, for any number of incidents. Not for several threads at once."""
 
     def __init__(self, layers: Sequence[Sequence[Rule]], vocabulary: Vocabulary) -> None:
+        """Raises :class:`DurableFailed` where the rules together go over a limit of the C core."""
         self.schema = Schema(vocabulary)
         self._number = 0
         self.layers = [self._layer(place, rules) for place, rules in enumerate(layers)]
@@ -153,6 +158,9 @@ class DurableRules:
             ruleset.put(self._number, conjunction, wanted)
             leaf_of[self._number] = conjunction.leaf
             self._number += 1
+        for (_, kind), names in self.schema.properties.items():
+            if len(names) > MOST_PROPERTIES:
+                raise DurableFailed(f"rules look at {len(names)} properties of {kind}, more than {MOST_PROPERTIES}")
         plan_of = {c.leaf: number for number, plan in enumerate(plans) for c in plan.conjunctions}
         return Layer(plans, rulesets, leaf_of, plan_of, frozenset(rule.emits.kind for rule in rules if rule.emits))
 
@@ -175,7 +183,7 @@ class DurableSession:
             for ruleset in live:
                 self._open.append(_boot(ruleset))
             self.add(items)
-        except core.error as error:
+        except (core.error, HashCollision) as error:
             self.close()
             raise DurableFailed(str(error)) from error
         except BaseException:
