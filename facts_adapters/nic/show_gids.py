@@ -98,6 +98,7 @@ def _table(file: EvidenceFile, port: str, entries: list[Entry]) -> Iterator[Obse
         "routable": len(routable),
         "lowest_index": min((entry.index for entry in used), default=None),
         "lowest_routable": min(routable, default=None),
+        "netdev": first.netdev,
     }
     where = _ports.source(file, first.line)
     yield _ports.observe("nic.gid_table", where, fields, host=file.host, device=first.device, port=port)
