@@ -62,6 +62,11 @@ def classify(name: str, message: str, frames: Sequence[Frame] = ()) -> Exception
     return next(row for row in table() if row.fits(short, message, frames))
 
 
+def default() -> ExceptionRule:
+    """The row for what no other row knows."""
+    return table()[-1]
+
+
 def fields_of(error: PythonException, row: ExceptionRule) -> dict[str, Scalar]:
     """Fields of ``job.exception``: class name, first line of the message, category, place in user code."""
     found: dict[str, Scalar] = {"error": error.name.rpartition(".")[2], "class": row.category}
