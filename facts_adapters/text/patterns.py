@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -56,17 +56,59 @@ def _walk(nodes: Iterable[Any]) -> str:
     return ""
 
 
-def required(pattern: str) -> str:
-    """The longest text that every match must hold, empty where there is none (counted without digits)."""
+def required(pattern: str) -> tuple[str, ...]:
+    """Texts of which every match must hold one: of several such sets that with the longest shortest text.
+
+    Length is counted without digits. Empty where nothing is required.
+    """
     try:
         nodes: Any = parser.parse(pattern)
     except (re.error, RecursionError):
-        return ""
+        return ()
     if nodes.state.flags & re.IGNORECASE:
-        return ""
-    runs = [""]
-    _collect(nodes, runs)
-    return max(runs, key=lambda run: len(re.sub(r"\d", "", run)))
+        return ()
+    return _best(_sets(nodes))
+
+
+def selectivity(texts: Collection[str]) -> int:
+    """Length without digits of the shortest of the texts, 0 for none."""
+    return min((len(re.sub(r"\d", "", text)) for text in texts), default=0)
+
+
+_MOST_ALTERNATIVES = 40
+
+
+def _best(sets: list[tuple[str, ...]]) -> tuple[str, ...]:
+    fit = [texts for texts in sets if len(texts) <= _MOST_ALTERNATIVES]
+    return max(fit, key=lambda texts: (selectivity(texts), -len(texts)), default=())
+
+
+def _sets(nodes: Any) -> list[tuple[str, ...]]:
+    """Sets of texts of which one must stand in every match of a sequence."""
+    runs: list[str] = [""]
+    found: list[tuple[str, ...]] = []
+    _collect(nodes, runs, found)
+    return [*((run,) for run in runs if run), *found]
+
+
+def _collect(nodes: Any, runs: list[str], found: list[tuple[str, ...]]) -> None:
+    """Append to the last run what must follow it; begin a new run where anything else may stand between."""
+    for code, argument in nodes:
+        name = str(code)
+        if name == "LITERAL":
+            runs[-1] += chr(argument)
+        elif name == "SUBPATTERN" and not argument[1]:
+            _collect(argument[-1], runs, found)
+        elif name in _REPEATS and argument[0] >= 1:
+            _collect(argument[2], runs, found)
+            runs.append("")
+        elif name == "BRANCH":
+            branches = [_best(_sets(branch)) for branch in argument[1]]
+            if all(branches):
+                found.append(tuple(sorted({text for branch in branches for text in branch})))
+            runs.append("")
+        elif name != "AT":
+            runs.append("")
 
 
 def anchored(pattern: str) -> bool:
@@ -93,21 +135,6 @@ def _anchors(nodes: Any) -> bool:
         elif name == "BRANCH" and any(_anchors(branch) for branch in argument[1]):
             return True
     return False
-
-
-def _collect(nodes: Iterable[Any], runs: list[str]) -> None:
-    """Append to the last run what must follow it; begin a new run where anything else may stand between."""
-    for code, argument in nodes:
-        name = str(code)
-        if name == "LITERAL":
-            runs[-1] += chr(argument)
-        elif name == "SUBPATTERN" and not argument[1]:
-            _collect(argument[-1], runs)
-        elif name in _REPEATS and argument[0] >= 1:
-            _collect(argument[2], runs)
-            runs.append("")
-        elif name != "AT":
-            runs.append("")
 
 
 def _many(code: Any, argument: Any) -> bool:

@@ -16,7 +16,13 @@ from engine.authored import Document, InvalidDocument, Problem, load_document
 from engine.authored.problem import did_you_mean
 from engine.facts.model import SECOND, SUBJECT_FIELDS, Scalar
 from engine.facts.vocabulary import FieldSpec, FieldType, Vocabulary
-from facts_adapters.text.patterns import anchored, required, unsafe
+from facts_adapters.text.patterns import anchored, required, selectivity, unsafe
+
+_SELECTIVE = 12
+"""Characters of a literal that make it rare enough."""
+
+_RARE = 8
+"""Characters of a text that the pattern itself requires, and number of such texts, for them to be sought instead."""
 
 RESERVED_GROUPS = ("when", "pid")
 """Groups that are no fields: a stamp that replaces the line's own, and a process whose rank other lines tell."""
@@ -88,9 +94,9 @@ class Signature:
     @property
     def sought(self) -> tuple[str, ...]:
         """Texts of which one stands in every line that matches: the literals, or what the pattern itself requires."""
-        must = required(self.pattern.pattern)
-        least = min(len(re.sub(r"\d", "", literal)) for literal in self.literals)
-        return (must,) if len(re.sub(r"\d", "", must)) > least and least < 12 else self.literals
+        must, least = required(self.pattern.pattern), selectivity(self.literals)
+        rarer = selectivity(must) >= max(_RARE, least + 1) and len(must) <= _RARE
+        return must if least < _SELECTIVE and rarer else self.literals
 
     @property
     def anchored(self) -> bool:

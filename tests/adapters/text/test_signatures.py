@@ -137,15 +137,26 @@ def test_patterns_that_are_fine(pattern: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [
-        (r"Got completion from (?P<peer>\S+) status", "Got completion from "),
-        (r"(?:a|b)", ""),
-        (r"(?i)lost peer", ""),
-        (r"x(?P<g>yz)+w", "xyz"),
-        (r"^\bkilled (?:it )?by", "killed "),
+        (r"Got completion from (?P<peer>\S+) status", ("Got completion from ",)),
+        (r"(?:a|\d)", ()),
+        (r"(?i)lost peer", ()),
+        (r"x(?P<g>yz)+w", ("xyz",)),
+        (r"^\bkilled (?:it )?by", ("killed ",)),
+        (r"(?:GPU|NPU).*(?:fell off|is (?:now )?lost)", ("fell off", "lost")),
+        (r"(?:long text|x\d)?short", ("short",)),
     ],
 )
-def test_what_a_pattern_requires(pattern: str, text: str) -> None:
+def test_what_a_pattern_requires(pattern: str, text: tuple[str, ...]) -> None:
     assert required(pattern) == text
+
+
+def test_what_is_required_stands_in_every_match() -> None:
+    for signature in load_signatures([BUILTIN / "signatures"], load_vocabulary()).signatures:
+        for sample in signature.samples:
+            for line in sample.line.split("\n"):
+                for match in signature.pattern.finditer(line):
+                    texts = required(signature.pattern.pattern)
+                    assert not texts or any(text in match[0] for text in texts), signature.name
 
 
 def test_anchors() -> None:
