@@ -15,11 +15,12 @@ from knowledge import BUILTIN
 
 @dataclass(frozen=True, slots=True)
 class StackFrame:
-    """A frame: function, file and line."""
+    """A frame: function, file and line, and where it stands in the evidence (0: with its thread)."""
 
     function: str
     file: str
     line: int
+    place: int = 0
 
     def __str__(self) -> str:
         """The frame as py-spy prints it."""
@@ -104,4 +105,5 @@ def observe(thread: Thread) -> Observation | None:
     fields: dict[str, Scalar] = {"where": where, "function": str(frame), "thread": thread.name}
     if thread.pid is not None:
         fields["pid"] = thread.pid
-    return Observation("job.python_stack", thread.source, fields)
+    source = Source(thread.source.path, frame.place, str(frame)) if frame.place else thread.source
+    return Observation("job.python_stack", source, fields)

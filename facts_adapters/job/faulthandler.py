@@ -30,7 +30,7 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
     """``job.python_stack`` of the current thread, or of another one that is busy with files or data."""
     head = _HEAD.search(block.lines[0].text)
     frames = tuple(
-        StackFrame(match["function"] or "?", match["file"], int(match["line"]))
+        StackFrame(match["function"] or "?", match["file"], int(match["line"]), line.number)
         for line in block.lines[1:]
         if (match := _FRAME.match(line.text))
     )

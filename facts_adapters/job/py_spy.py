@@ -56,7 +56,7 @@ def _text(file: EvidenceFile) -> Iterator[Thread]:
             source = Source(file.path, line.number, line.text)
             pid = int(process["pid"]) if process else pid
         elif head and frame:
-            frames.append(StackFrame(frame["function"], frame["file"], int(frame["line"] or 0)))
+            frames.append(StackFrame(frame["function"], frame["file"], int(frame["line"] or 0), line.number))
     if head:
         yield _thread(head, frames, source, pid)
 
