@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -49,7 +49,9 @@ class Program(click.Group):
                 stream.reconfigure(encoding="utf-8", errors="backslashreplace")
         extra["standalone_mode"] = False
         try:
-            sys.exit(_code(super().main(*args, **extra)))
+            code = self._run(*args, **extra)
+            sys.stdout.flush()
+            sys.exit(code)
         except click.exceptions.Exit as leave:
             sys.exit(leave.exit_code)
         except click.ClickException as error:
@@ -61,16 +63,22 @@ class Program(click.Group):
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
+        except OSError as error:
+            click.echo(f"Error: {error.filename or 'input or output'}: {error.strerror or error}", err=True)
+            sys.exit(EXIT_INPUT)
         except Exception as error:
             if "--debug" in sys.argv:
                 traceback.print_exc()
             click.echo(f"firstfault: internal error: {type(error).__name__}: {error}", err=True)
-            click.echo("Run again with --debug for the traceback, and please report it.", err=True)
+            click.echo("`firstfault --debug …` shows the traceback; please report it.", err=True)
             sys.exit(EXIT_INTERNAL)
 
-
-def _code(result: Any) -> int:
-    return result if isinstance(result, int) else 0
+    def _run(self, *args: Any, **extra: Any) -> int:
+        try:
+            result = super().main(*args, **extra)
+        except SystemExit:  # only on a closed pipe, which the reader of the output chose
+            return 0
+        return result if isinstance(result, int) else 0
 
 
 @click.group(cls=Program, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -93,14 +101,23 @@ def main(context: click.Context, color: str, debug: bool) -> None:
     context.color = wanted
 
 
+def language_option(command: Command) -> Command:
+    """``--lang``."""
+    return click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="Language.")(command)
+
+
+def pack_option(command: Command) -> Command:
+    """``--pack``."""
+    folder = click.Path(path_type=Path, exists=True, file_okay=False)
+    return click.option("--pack", "packs", multiple=True, type=folder, help="Overlay pack (folder).")(command)
+
+
 def knowledge_options(command: Command) -> Command:
-    """Options of every command that loads rules."""
-    options = (
-        click.option("--lang", type=click.Choice(["en", "zh"]), default="en", help="Language of the report."),
-        click.option("--pack", "packs", multiple=True, type=click.Path(path_type=Path), help="Overlay pack (folder)."),
-        click.option("--engine", "backend", type=click.Choice(BACKENDS), default="durable", help="Inference backend."),
+    """Options of every command that diagnoses."""
+    engine = click.option(
+        "--engine", "backend", type=click.Choice(BACKENDS), default="durable", help="Inference backend."
     )
-    return functools.reduce(lambda wrapped, option: option(wrapped), options, command)
+    return language_option(pack_option(engine(command)))
 
 
 class Investigation:
@@ -131,6 +148,7 @@ class Investigation:
             from facts_adapters.bundle import UnreadableBundle
             from facts_adapters.reader import read_bundle
 
+            refuse_archive(bundle)
             try:
                 result = read_bundle(bundle, forced=forced, reader=self.reader)
             except UnreadableBundle as error:
@@ -169,6 +187,16 @@ class Investigation:
         return to_report(diagnosis, self.pack.vocabulary, language, __version__)
 
 
+def refuse_archive(bundle: Path) -> None:
+    """A folder that holds several incidents is no bundle: their evidence must not be mixed."""
+    from engine.archive.incidents import MANIFEST, find_incidents
+
+    if bundle.is_dir() and not (bundle / MANIFEST).exists():
+        below = [path for path in find_incidents(bundle) if (path / MANIFEST).exists()]
+        if len(below) > 1:
+            raise click.UsageError(f"{bundle} holds {len(below)} incidents; `firstfault batch {bundle}` diagnoses each")
+
+
 def load_knowledge(packs: Sequence[Path]) -> Pack:
     """The built-in pack with overlays; an invalid one ends the program with its problems and exit code 3."""
     from engine.authored.problem import render_all
@@ -179,6 +207,14 @@ def load_knowledge(packs: Sequence[Path]) -> Pack:
     except InvalidPack as error:
         click.echo(render_all(error.problems), err=True)
         raise click.exceptions.Exit(EXIT_PACK) from error
+
+
+def unknown(what: str, name: str, pack: Pack) -> click.UsageError:
+    """The error for a name that nothing has, with the nearest one that something has."""
+    from engine.authored.problem import did_you_mean
+
+    hint = did_you_mean(name, [*pack.leaves, *pack.evidence, *pack.propagation])
+    return click.UsageError(f"{name!r} is no {what}. {hint or '`firstfault rules list` shows all'}")
 
 
 def pairs(_context: click.Context, option: click.Parameter, values: Sequence[str]) -> dict[str, str]:
@@ -224,9 +260,7 @@ def diagnose(
         raise click.UsageError(f"--format {form} takes one bundle; use jsonl, text or markdown for several")
     if output is not None and output.exists() and not force:
         raise click.UsageError(f"{output} exists; --force overwrites it")
-    from facts_adapters.discovery import Forced
-
-    adapters_forced = [Forced(name, glob) for name, glob in forced.items()]
+    adapters_forced = forced_adapters(forced)
     investigation = Investigation(packs, backend)
     codes = [0]
     parts: list[str] = []
@@ -243,6 +277,19 @@ def diagnose(
     else:
         output.write_text("\n".join(parts), encoding="utf-8")
     return max(codes)
+
+
+def forced_adapters(forced: Mapping[str, str]) -> list[Forced]:
+    """``--adapter NAME=GLOB``; an unknown name is an error."""
+    from engine.authored.problem import did_you_mean
+    from facts_adapters.discovery import Forced, registry
+
+    names = [adapter.name for adapter in registry().adapters]
+    for name in forced:
+        if name not in names:
+            hint = did_you_mean(name, names) or "`firstfault adapters list` shows all"
+            raise click.UsageError(f"there is no adapter {name!r}. {hint}")
+    return [Forced(name, glob) for name, glob in forced.items()]
 
 
 def render(report: Mapping[str, Any], form: str, colour: bool | None = None) -> str:
@@ -299,8 +346,13 @@ def terminal(colour: bool | None) -> Console:
     help="One JSON report a line, or one line each.",
 )
 @click.option("-j", "--jobs", type=click.IntRange(1), help="Processes (default: one per core).")
+@click.option(
+    "-o", "--output", type=click.File("w", encoding="utf-8", lazy=False), default="-", help="Write to a file."
+)
 @knowledge_options
-def batch(folder: Path, form: str, jobs: int | None, lang: str, packs: Sequence[Path], backend: str) -> None:
+def batch(
+    folder: Path, form: str, jobs: int | None, output: IO[str], lang: str, packs: Sequence[Path], backend: str
+) -> None:
     """Diagnose every incident below FOLDER; a broken one never stops the rest."""
     from engine.archive.batch import run_batch
     from engine.archive.incidents import find_incidents
@@ -313,7 +365,8 @@ def batch(folder: Path, form: str, jobs: int | None, lang: str, packs: Sequence[
     processes = min(jobs or os.cpu_count() or 1, len(incidents))
     reports = run_batch(incidents, work, functools.partial(broken_report, language=lang), processes)
     for done, report in enumerate(reports, 1):
-        click.echo(json.dumps(report, ensure_ascii=False) if form == "jsonl" else one_line(report))
+        click.echo(json.dumps(report, ensure_ascii=False) if form == "jsonl" else one_line(report), file=output)
+        output.flush()
         if sys.stderr.isatty():
             click.echo(f"\r{done}/{len(incidents)}", err=True, nl=done == len(incidents))
 
@@ -369,7 +422,10 @@ def ask(
         asked.add(question.id)
         click.echo(show_question(question, lang))
         choices = [*(str(number) for number in range(1, len(question.answers) + 1)), "s", "q"]
-        reply = click.prompt("", type=click.Choice(choices), show_choices=False, prompt_suffix="> ")
+        try:
+            reply = click.prompt("", type=click.Choice(choices), show_choices=False, prompt_suffix="> ")
+        except click.Abort:  # the end of input ends the questionnaire
+            reply = "q"
         if reply == "q":
             break
         if reply != "s":
@@ -394,7 +450,7 @@ def explain(bundle: Path, target: str, answers: dict[str, str], lang: str, packs
     diagnosis = investigation.diagnose(bundle, answers)
     lines = explain_target(target, diagnosis, investigation.pack, lang)
     if lines is None:
-        raise click.UsageError(f"{target!r} is no cause, rule or fact of this incident; see `firstfault rules list`")
+        raise unknown("cause, rule or fact of this incident", target, investigation.pack)
     show(lines)
 
 
@@ -442,14 +498,14 @@ def package(
 
 
 @main.command()
-@knowledge_options
-def doctor(lang: str, packs: Sequence[Path], backend: str) -> int:
+@pack_option
+@click.option("--engine", "backend", type=click.Choice(BACKENDS), default="durable", help="Inference backend.")
+def doctor(packs: Sequence[Path], backend: str) -> int:
     """Check what this installation can do: backend, dot, knowledge."""
     import shutil
 
     from engine.inference import Engine
 
-    del lang
     pack = load_knowledge(packs)
     inference = Engine((), pack.vocabulary, backend=backend).run(())  # type: ignore[arg-type]
     click.echo(f"firstfault   {__version__}, Python {sys.version.split()[0]}")
@@ -470,26 +526,27 @@ def rules() -> None:
 
 @rules.command("list")
 @click.option("--branch", type=click.Choice(["job", "comm", "host", "nic", "switch"]), help="Only this branch.")
-@knowledge_options
-def rules_list(branch: str | None, lang: str, packs: Sequence[Path], backend: str) -> None:
+@language_option
+@pack_option
+def rules_list(branch: str | None, lang: str, packs: Sequence[Path]) -> None:
     """List causes with their evidence rules, and the propagations."""
     from engine.report.listing import list_knowledge
 
-    del backend
     show(list_knowledge(load_knowledge(packs), branch, lang))
 
 
 @rules.command("show")
 @click.argument("target")
-@knowledge_options
-def rules_show(target: str, lang: str, packs: Sequence[Path], backend: str) -> None:
+@language_option
+@pack_option
+def rules_show(target: str, lang: str, packs: Sequence[Path]) -> None:
     """Show a cause, an evidence rule (cause/rule) or a propagation."""
     from engine.report.listing import describe
 
-    del backend
-    lines = describe(target, load_knowledge(packs), lang)
+    pack = load_knowledge(packs)
+    lines = describe(target, pack, lang)
     if lines is None:
-        raise click.UsageError(f"{target!r} is no cause, rule or propagation; `firstfault rules list` shows all")
+        raise unknown("cause, rule or propagation", target, pack)
     show(lines)
 
 
@@ -500,14 +557,16 @@ def rules_show(target: str, lang: str, packs: Sequence[Path], backend: str) -> N
 @click.option("-f", "--format", "form", type=click.Choice(["text", "json", "github"]), default="text", help="Output.")
 def rules_lint(paths: Sequence[Path], packs: Sequence[Path], fail_on: str, form: str) -> int:
     """Check rule files (default: all) and show every problem of every file."""
-    import datetime
+    import datetime as dt
 
     from engine.authored.problem import render_all, render_for_github
     from engine.rules.lint import lint
     from facts_adapters.catalogue import emitted_kinds
 
-    today = datetime.datetime.now(tz=datetime.timezone.utc).date()
+    today = dt.datetime.now(tz=dt.timezone.utc).date()
     problems = lint(paths, packs, emitted_kinds(), today=today)
+    if not problems:
+        click.echo("no problems", err=True)
     if form == "json":
         show([json.dumps(problem.as_json(), ensure_ascii=False) for problem in problems])
     elif form == "github":
@@ -539,6 +598,8 @@ def rules_new(cause: str, pack: Path) -> None:
     """Write the files of a new CAUSE (branch.name) with places to fill in."""
     from engine.rules.scaffold import CannotCreate, new
 
+    if cause in load_knowledge(()).leaves:
+        raise click.UsageError(f"{cause} is a built-in cause; add rules to it in an overlay's evidence file instead")
     try:
         show([str(path) for path in new(cause, pack)])
     except CannotCreate as error:
@@ -555,7 +616,7 @@ def rules_try(rule: str, bundle: Path, lang: str, packs: Sequence[Path], backend
 
     investigation = Investigation(packs, backend)
     if investigation.pack.rule(rule) is None:
-        raise click.UsageError(f"{rule!r} is no rule; `firstfault rules list` shows all")
+        raise unknown("rule (cause/rule)", rule, investigation.pack)
     show(explain_target(rule, investigation.diagnose(bundle), investigation.pack, lang) or [])
 
 
@@ -589,13 +650,16 @@ def facts() -> None:
 
 @facts.command("list")
 @click.option("--search", default="", help="Only kinds whose name or meaning contains this.")
-@knowledge_options
-def facts_list(search: str, lang: str, packs: Sequence[Path], backend: str) -> None:
+@language_option
+@pack_option
+def facts_list(search: str, lang: str, packs: Sequence[Path]) -> None:
     """List the fact kinds of the vocabulary."""
     from engine.report.listing import list_vocabulary
 
-    del backend
-    show(list_vocabulary(load_knowledge(packs).vocabulary, search, lang))
+    lines = list(list_vocabulary(load_knowledge(packs).vocabulary, search, lang))
+    show(lines)
+    if not lines:
+        click.echo(f"no fact kind contains {search!r}", err=True)
 
 
 @facts.command("dump")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from engine.authored.problem import did_you_mean
 from engine.diagnosis.model import Diagnosis
 from engine.facts.model import Observation, Scalar, Source
 from engine.facts.vocabulary import SUBJECT_TYPES, Vocabulary
@@ -30,7 +31,8 @@ def observations_of(
     for line, (question_id, answer_id) in enumerate(answers.items(), 1):
         question = known.get(question_id)
         if question is None:
-            raise UnknownAnswerError(f"no question {question_id!r}; known are {', '.join(sorted(known)) or 'none'}")
+            hint = did_you_mean(question_id, known) or f"there are {len(known)} questions"
+            raise UnknownAnswerError(f"no question {question_id!r}: {hint}")
         answer = next((item for item in question.answers if item.id == answer_id), None)
         if answer is None:
             options = ", ".join(item.id for item in question.answers)

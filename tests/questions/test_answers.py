@@ -38,7 +38,8 @@ def test_not_knowing_states_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answers", "word"), [({"nope": "yes"}, "known are oom"), ({"oom": "maybe"}, "it has yes, unknown")]
+    ("answers", "word"),
+    [({"nope": "yes"}, "there are 1 questions"), ({"oon": "yes"}, "oom"), ({"oom": "maybe"}, "it has yes, unknown")],
 )
 def test_unknown_ids_list_the_known_ones(answers: dict[str, str], word: str) -> None:
     with pytest.raises(UnknownAnswerError, match=word):
