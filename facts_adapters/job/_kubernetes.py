@@ -131,6 +131,16 @@ def at(value: Any, *keys: str) -> Any:
     return value
 
 
+def mapping(value: Any) -> Mapping[str, Any]:
+    """``value`` where it is a mapping, else an empty one (damaged or foreign documents)."""
+    return value if isinstance(value, dict) else {}
+
+
+def mappings(value: Any) -> list[Mapping[str, Any]]:
+    """The mappings in a list; whatever else is there is left out."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def stamp(value: Any, context: Context) -> Reading | None:
     """An RFC 3339 time as a reading."""
     return context.reading(str(value)) if value else None

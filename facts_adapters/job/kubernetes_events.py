@@ -12,7 +12,7 @@ from typing import Any
 
 from engine.facts.model import Observation, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
-from facts_adapters.job._kubernetes import EMITS, Happening, at, documents, observe, stamp
+from facts_adapters.job._kubernetes import EMITS, Happening, at, documents, mapping, observe, stamp
 
 _AGE = r"(?:<\w+>|(?:\d+[dhms])+)"
 _ROW = re.compile(
@@ -66,7 +66,7 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
 
 
 def _event(file: EvidenceFile, item: Mapping[str, Any], line: int, context: Context) -> Observation:
-    subject = at(item, "involvedObject") or at(item, "regarding") or {}
+    subject = mapping(at(item, "involvedObject")) or mapping(at(item, "regarding"))
     message = str(item.get("message") or item.get("note") or "")
     reason = str(item.get("reason") or "")
     name = str(at(subject, "name") or "")

@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
-from facts_adapters.job._kubernetes import EMITS, Happening, at, documents, observe, stamp
+from facts_adapters.job._kubernetes import EMITS, Happening, at, documents, mapping, mappings, observe, stamp
 from facts_adapters.job._outcome import outcome
 
 _PHASES = {"Succeeded": "COMPLETED", "Failed": "FAILED", "Unknown": "UNKNOWN"}
@@ -48,7 +48,7 @@ class Pod:
         node = at(item, "spec", "nodeName")
         self.name = name
         self.node = str(node) if node else None
-        self.status: Mapping[str, Any] = at(item, "status") or {}
+        self.status = mapping(at(item, "status"))
         self.address = self.status.get("podIP")
         self.source = Source(
             path, line, f"pod {name} on {node}: {self.status.get('phase')} {self.status.get('reason') or ''}"
@@ -75,10 +75,9 @@ def _pod(pod: Pod, context: Context) -> Iterator[Observation]:
         yield pod.observation("job.rendezvous_incomplete", {"missing": pod.name})
     if reason:
         yield observe(pod.happening(reason, str(pod.status.get("message") or ""), _end(pod.status, context)))
-    for container in pod.status.get("containerStatuses") or ():
-        if isinstance(container, dict):
-            yield from _container(pod, container, context)
-    for condition in pod.status.get("conditions") or ():
+    for container in mappings(pod.status.get("containerStatuses")):
+        yield from _container(pod, container, context)
+    for condition in mappings(pod.status.get("conditions")):
         if at(condition, "type") == "DisruptionTarget" and at(condition, "status") == "True":
             when = stamp(at(condition, "lastTransitionTime"), context)
             happening = pod.happening(str(condition.get("reason") or ""), str(condition.get("message") or ""), when)
@@ -89,7 +88,7 @@ def _pod(pod: Pod, context: Context) -> Iterator[Observation]:
 
 
 def _end(status: Mapping[str, Any], context: Context) -> Reading | None:
-    for container in status.get("containerStatuses") or ():
+    for container in mappings(status.get("containerStatuses")):
         ended = stamp(at(container, "state", "terminated", "finishedAt"), context)
         if ended:
             return ended
@@ -123,7 +122,7 @@ def _terminated(pod: Pod, ended: Mapping[str, Any], context: Context) -> Iterato
 
 
 def _job(file: EvidenceFile, item: Mapping[str, Any], line: int, name: str, context: Context) -> Iterator[Observation]:
-    for condition in at(item, "status", "conditions") or ():
+    for condition in mappings(at(item, "status", "conditions")):
         if at(condition, "status") != "True":
             continue
         what, reason = str(condition.get("type") or ""), str(condition.get("reason") or "")

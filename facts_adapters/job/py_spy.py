@@ -77,7 +77,7 @@ def _json(file: EvidenceFile, context: Context) -> Iterator[Thread]:
         return
     for record in content if isinstance(content, list) else ():
         parts = record.get("threads", [record]) if isinstance(record, dict) else ()
-        for thread in parts:
+        for thread in parts if isinstance(parts, list) else ():
             if isinstance(thread, dict):
                 yield _json_thread(file, thread)
 
@@ -88,9 +88,9 @@ def _json_thread(file: EvidenceFile, thread: dict[str, Any]) -> Thread:
         StackFrame(
             str(frame.get("name")),
             str(frame.get("short_filename") or frame.get("filename")),
-            int(frame.get("line") or 0),
+            frame["line"] if isinstance(frame.get("line"), int) else 0,
         )
-        for frame in thread.get("frames") or ()
+        for frame in (thread["frames"] if isinstance(thread.get("frames"), list) else ())
         if isinstance(frame, dict)
     )
     pid = thread.get("pid")
