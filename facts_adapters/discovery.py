@@ -9,6 +9,7 @@ from __future__ import annotations
 import fnmatch
 import importlib
 import pkgutil
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -198,10 +199,16 @@ def explain(file: Path, bundle: Path | None = None) -> Iterable[str]:
     return lines(file, bundle)
 
 
-_DATE_FILE = 200
+_DATE_FILE = re.compile(
+    r"(?:^|[_.\-])(?:date|time|timestamp|when|now|(?:collected|captured)(?:_at)?)(?:[_.\-]|$)", re.I
+)
+_LONGEST_DATE = 200
 """Characters of a file that may hold nothing but a date."""
 
 
-def date_of(text: str) -> Reading | None:
-    """The stamp of a file that holds a date and nothing else."""
-    return stamps.reading(text.strip().splitlines()[0]) if 0 < len(text.strip()) <= _DATE_FILE else None
+def date_of(path: str, text: str) -> Reading | None:
+    """The stamp of a file that is named after a date and holds one and nothing else."""
+    stripped = text.strip()
+    if not 0 < len(stripped) <= _LONGEST_DATE or not _DATE_FILE.search(path.rpartition("/")[2]):
+        return None
+    return stamps.reading(stripped.splitlines()[0])

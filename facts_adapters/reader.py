@@ -139,7 +139,7 @@ class _Run:
             return report
         report.text = is_text(raw)
         text = decode_head(raw)
-        date = date_of(text) if report.text else None
+        date = date_of(member.path, text) if report.text else None
         if date is not None:
             self.site.dates.setdefault(member.path.rpartition("/")[0], date)
         report.choices = choose(head_of(member.path, text), self.adapters.adapters, self._named(member.path))

@@ -17,6 +17,7 @@ from engine.authored.problem import did_you_mean
 from engine.facts.model import SECOND, SUBJECT_FIELDS, Scalar
 from engine.facts.vocabulary import FieldSpec, FieldType, Vocabulary
 from facts_adapters.text.patterns import anchored, required, selectivity, unsafe
+from facts_adapters.text.values import convert, number
 
 _SELECTIVE = 12
 """Characters of a literal that make it rare enough."""
@@ -128,9 +129,9 @@ class Signature:
         """The lag that the match itself states, else the signature's."""
         if self.lag_from:
             text = match.groupdict().get(self.lag_from[0])
-            number = _number(text) if text else None
-            if number is not None and number >= 0:
-                exact = int(number * self.lag_from[1])
+            value = number(text) if text else None
+            if value is not None and 0 <= value < 1e9:
+                exact = int(value * self.lag_from[1])
                 return (exact, exact)
         return self.lag
 
@@ -140,47 +141,6 @@ def _translate(mapped: Mapped, text: str) -> Scalar | None:
         return mapped.values[text]
     folded = {key.lower(): value for key, value in mapped.values.items()}
     return folded.get(text.strip().lower(), mapped.default)
-
-
-_YES = ("true", "yes", "on", "enabled", "enable", "1", "active")
-_NO = ("false", "no", "off", "disabled", "disable", "0", "inactive")
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text.strip().replace(",", ""))
-    except ValueError:
-        return None
-
-
-def convert(text: str, spec: FieldSpec) -> Scalar | None:
-    """A captured text as a value of the field's type, ``None`` where it is none or not among the closed values."""
-    stripped = text.strip()
-    if spec.type == "str":
-        return _closed(stripped, spec.values) if spec.values else stripped or None
-    if spec.type == "bool":
-        folded = stripped.lower()
-        return True if folded in _YES else False if folded in _NO else None
-    if spec.type == "int":
-        return _integer(stripped)
-    return _number(stripped)
-
-
-def _integer(text: str) -> int | None:
-    cleaned = text.replace(",", "").replace("_", "")
-    try:
-        return int(cleaned, 16) if cleaned.lower().startswith(("0x", "-0x")) else int(cleaned)
-    except ValueError:
-        number = _number(cleaned)
-        return int(number) if number is not None and number == number and abs(number) < 2**63 else None
-
-
-def _closed(text: str, values: tuple[str, ...]) -> str | None:
-    if text in values:
-        return text
-    folded = text.lower().replace(" ", "_").replace("-", "_")
-    match = next((value for value in values if value.lower() == folded), None)
-    return match or ("other" if "other" in values else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,11 @@ def test_a_log_in_a_dated_snapshot_is_older_than_it(read: Reader) -> None:
     assert (found.when, found.after, found.until) == (None, None, reading("2026-01-01T10:00:00Z"))
 
 
+def test_only_a_file_named_after_a_date_dates_its_folder(read: Reader) -> None:
+    result = read({"x/t0/s.txt": "STATE\nport 1\n", "x/t0/last_reboot.txt": "2026-01-01T10:00:00Z\n"})
+    assert result.observations[0].when is None
+
+
 def test_the_stamp_of_a_folder(read: Reader) -> None:
     result = read({"c/20260101T100000Z/s.txt": "STATE\ncount 3\n"})
     assert result.samples[0].when == reading("20260101T100000Z")

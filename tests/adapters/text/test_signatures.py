@@ -9,7 +9,8 @@ import pytest
 from engine.facts.vocabulary import FieldSpec, load_vocabulary
 from facts_adapters.text.check import check
 from facts_adapters.text.patterns import anchored, required, unsafe
-from facts_adapters.text.signatures import SignatureSet, convert, load_signatures
+from facts_adapters.text.signatures import SignatureSet, load_signatures
+from facts_adapters.text.values import convert
 from knowledge import BUILTIN
 
 Load = Callable[[str], SignatureSet]
