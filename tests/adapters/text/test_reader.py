@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engine.facts.model import Observation
+from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context
 from facts_adapters.text import reader as reader_module
 from facts_adapters.text.blocks import Block, BlockReader, exceptions, traceback_begins, traceback_continues
@@ -153,7 +153,8 @@ def test_very_frequent_hits_are_not_all_read(read: Read, monkeypatch: pytest.Mon
 
 def classify(block: Block, context: Context) -> Iterable[Observation]:
     for error in exceptions(block):
-        fields = {"text": f"{error.name}|{error.message}|{error.chained}", "status": len(error.frames)}
+        text = f"{error.name}|{error.message}|{error.chained}"
+        fields: dict[str, Scalar] = {"text": text, "status": len(error.frames)}
         yield Observation("comm.lost", block.source(error.line), fields, rank=block.rank)
 
 
