@@ -19,7 +19,8 @@ from facts_adapters.job._outcome import outcome
 from facts_adapters.text.blocks import TRACEBACK, Block, BlockLine, BlockReader, exceptions
 
 _BEGINS = re.compile(
-    r"\s*(?:Failures:|Root Cause \(first observed failure\):|time +: \d{4}-\d\d-\d\d_\d\d:\d\d:\d\d)\s*$"
+    r"\s*(?:Failures:|Root Cause \(first observed failure\):|time +: \d{4}-\d\d-\d\d_\d\d:\d\d:\d\d"
+    r"|rank +: \d+ \(local_rank: \d+\)|exitcode +: -?\d+ \(pid: \d+\))\s*$"
 )
 _BELONGS = re.compile(r"\s|$|\[\d+\]:|[-=]{10}|Failures:|Root Cause")
 _FIELD = re.compile(r"\s{0,4}(?P<name>time|host|rank|exitcode|error_file|traceback) *: ?(?P<value>.*)")
@@ -143,7 +144,10 @@ def _epoch(value: Any) -> Reading | None:
 
 BLOCK = BlockReader(
     name="torchelastic_report",
-    literals=("Failures:", "Root Cause (first observed failure):", "  time      : "),
+    literals=(
+        *("Failures:", "Root Cause (first observed failure):", "  time      : ", " (local_rank: "),
+        *("exitcode  : ", "exitcode : "),
+    ),
     begins=begins,
     continues=continues,
     read=read,
@@ -195,6 +199,10 @@ BLOCK = BlockReader(
                 ("job.process_exit", {"rank": 1, "exit_code": 1, "signal": 0}),
                 ("job.exception", {"rank": 1, "error": "ValueError", "message": "boom", "class": "application"}),
             ),
+        ),
+        Sample(
+            "  exitcode  : -11 (pid: 812)\n  error_file: <N/A>\n  traceback : Signal 11 (SIGSEGV) received by PID 812\n",
+            (("job.process_exit", {"signal": 11, "pid": 812}),),
         ),
         Sample("Failures:\n  <NO_OTHER_FAILURES>\n  time to first byte : 12 ms\n"),
     ),
