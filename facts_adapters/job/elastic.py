@@ -201,7 +201,8 @@ BLOCK = BlockReader(
             ),
         ),
         Sample(
-            "  exitcode  : -11 (pid: 812)\n  error_file: <N/A>\n  traceback : Signal 11 (SIGSEGV) received by PID 812\n",
+            "  exitcode  : -11 (pid: 812)\n  error_file: <N/A>\n"
+            "  traceback : Signal 11 (SIGSEGV) received by PID 812\n",
             (("job.process_exit", {"signal": 11, "pid": 812}),),
         ),
         Sample("Failures:\n  <NO_OTHER_FAILURES>\n  time to first byte : 12 ms\n"),
