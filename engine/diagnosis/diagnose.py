@@ -6,20 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from engine.diagnosis.causality import CausalGraph, build_graph, first_faults
 from engine.diagnosis.missing import missing_evidence
-from engine.diagnosis.model import Consequence, Diagnosis, Hypothesis, Suspect
+from engine.diagnosis.model import Consequence, Diagnosis, Hypothesis
 from engine.diagnosis.phase import phase_at, phase_rules
 from engine.diagnosis.scoring import build_hypotheses
+from engine.diagnosis.suspects import find_suspects
 from engine.diagnosis.verdict import reach_verdict
 from engine.diagnosis.wording import fill
 from engine.facts.manifest import Manifest
 from engine.facts.model import Fact
 from engine.facts.timeline import Timeline
-from engine.inference import Engine, Inference
-from engine.rules.model import EvidenceRule, PropagationRule, Rule, Text
+from engine.inference import Engine
+from engine.rules.model import PropagationRule, Rule, Text
 from engine.rules.pack import Pack, compile_rules
-
-SUSPECT_RANKS = 8
-"""More ranks than this in one fact name nobody."""
 
 FALLBACK_OWNER = "platform"
 """Who collects the missing evidence where nothing points anywhere."""
@@ -48,7 +46,7 @@ def diagnose(
         manifest=manifest,
         verdict=verdict,
         first_fault=None if verdict.outcome == "no_fault" else first,
-        suspects=() if verdict.outcome == "no_fault" else _suspects(top, inference, pack.evidence, graph),
+        suspects=() if verdict.outcome == "no_fault" else find_suspects(top, first, inference, pack.evidence, graph),
         hypotheses=tuple(hypotheses),
         undetermined=tuple(sorted(cause for cause in pack.leaves if cause not in judged)),
         consequences=_consequences(graph, pack.propagation),
@@ -80,62 +78,3 @@ def _consequences(graph: CausalGraph, rules: Mapping[str, PropagationRule]) -> t
         reason = fill(rule.reason, sides) if rule is not None else Text(link.rule, link.rule)
         found.append(Consequence(link.effect, link.cause, link.rule, reason))
     return tuple(found)
-
-
-def _suspects(
-    top: Hypothesis | None, inference: Inference, rules: Mapping[str, EvidenceRule], graph: CausalGraph
-) -> tuple[Suspect, ...]:
-    """Whom the rules of the best hypothesis name, each once, in the order of their weight."""
-    if top is None:
-        return _silent(graph)
-    order = {item.rule: position for position, item in enumerate(top.support) if item.explained_by is None}
-    found: dict[tuple[int | None, str | None, str | None, str | None], Suspect] = {}
-    for firing in sorted(inference.firings, key=lambda firing: (order.get(firing.rule_id, 0), firing.bindings)):
-        rule = rules.get(firing.rule_id)
-        if rule is None or firing.rule_id not in order:
-            continue
-        facts = {alias: graph.facts[fact] for alias, fact in firing.bindings if fact in graph.facts}
-        why = fill(rule.reason, facts)
-        for suspect in _named(rule, facts, why):
-            found.setdefault((suspect.rank, suspect.host, suspect.device, suspect.port), suspect)
-    return _most_specific(list(found.values())) or _silent(graph)
-
-
-def _most_specific(suspects: Sequence[Suspect]) -> tuple[Suspect, ...]:
-    """Leave out what another suspect says more precisely: a host beside a rank on it, a rank beside the same with host."""
-    return tuple(item for item in suspects if not any(_covers(other, item) for other in suspects))
-
-
-def _covers(other: Suspect, item: Suspect) -> bool:
-    pairs = [(getattr(other, name), getattr(item, name)) for name in ("rank", "host", "device", "port")]
-    return all(mine is None or mine == theirs for theirs, mine in pairs) and any(
-        mine is None and theirs is not None for theirs, mine in pairs
-    )
-
-
-def _named(rule: EvidenceRule, facts: Mapping[str, Fact], why: Text) -> list[Suspect]:
-    named: list[Suspect] = []
-    for alias in dict.fromkeys(alias for alias, _ in rule.suspects):
-        fact = facts.get(alias)
-        if fact is None:
-            continue
-        fields = [name for other, name in rule.suspects if other == alias]
-        host = fact.host if "host" in fields else fact.peer if "peer" in fields else None
-        device = fact.device if "device" in fields else None
-        port = fact.port if "port" in fields else None
-        ranks: list[int | None] = [None]
-        if "rank" in fields and 0 < len(fact.ranks) <= SUSPECT_RANKS:
-            ranks = list(fact.ranks)
-        named.extend(
-            Suspect(rank, host, device, port, why) for rank in ranks if (rank, host, device, port) != (None,) * 4
-        )
-    return named
-
-
-def _silent(graph: CausalGraph) -> tuple[Suspect, ...]:
-    """Where nothing points to a cause, the ranks that did not report are the suspects."""
-    why = Text(
-        "Its log is there but it does not report what the others report", "其日志存在,但没有上报其他进程都上报的内容"
-    )
-    silent = [fact for fact in graph.facts.values() if fact.kind == "comm.rank_silent" and fact.scope == "incident"]
-    return tuple(Suspect(rank, fact.host, None, None, why) for fact in silent for rank in fact.ranks)

@@ -60,6 +60,7 @@ def build_timeline(
     risen = counter_facts(samples, counters, place.sample)
     observations.extend(item for item in risen if item.kind in vocabulary)
     _fill_hosts(observations)
+    _fill_ranks(observations, manifest)
     facts = fold(_trust_lines([place.fact(item) for item in observations]), vocabulary)
     derived = [
         *differing_settings(facts, vocabulary),
@@ -236,6 +237,17 @@ def _fill_hosts(observations: Iterable[Observation], hosts: Mapping[int, str] | 
     for item in items:
         if item.host is None and item.rank is not None and item.rank in known:
             item.host = known[item.rank]
+
+
+def _fill_ranks(observations: Iterable[Observation], manifest: Manifest) -> None:
+    """On a job of one node the local rank is the rank."""
+    size = manifest.world_size
+    if not size or len(manifest.nodes) > 1 or manifest.gpus_per_node not in (None, size):
+        return
+    for item in observations:
+        local = item.fields.get("local_rank")
+        if item.rank is None and isinstance(local, int) and 0 <= local < size:
+            item.rank = local
 
 
 def _known_ranks(facts: Sequence[Fact], manifest: Manifest) -> set[int]:

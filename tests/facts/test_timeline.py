@@ -148,3 +148,10 @@ def test_zoneless_job_logs_and_host_logs_do_not_share_a_clock() -> None:
         seen("host.oom_kill", "b", when=local("2026-03-01T10:00:05"), host="n1", process="python"),
     )
     assert before(found["job.exception"][0], found["host.oom_kill"][0]) is Order.CANNOT_TELL
+
+
+def test_on_a_job_of_one_node_the_local_rank_is_the_rank() -> None:
+    exit_ = seen("job.process_exit", "a", local_rank=3, exit_code=1, signal=0)
+    assert facts(exit_, manifest=Manifest("x", world_size=8))["job.process_exit"][0].rank == 3
+    exit_ = seen("job.process_exit", "a", local_rank=3, exit_code=1, signal=0)
+    assert facts(exit_, manifest=Manifest("x", world_size=16, gpus_per_node=8))["job.process_exit"][0].rank is None

@@ -1,0 +1,109 @@
+"""Whom the evidence points to: ranks, hosts, devices, ports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from engine.diagnosis.causality import CausalGraph
+from engine.diagnosis.model import Hypothesis, Suspect
+from engine.diagnosis.wording import fill
+from engine.facts.model import Fact
+from engine.inference import Inference
+from engine.rules.model import EvidenceRule, Text
+
+SUSPECT_RANKS = 8
+"""More ranks than this in one fact name nobody."""
+
+ADDRESS_FIELDS = ("address", "name")
+"""Fields that name the far end where the subject does not."""
+
+
+def find_suspects(
+    top: Hypothesis | None,
+    first: Fact | None,
+    inference: Inference,
+    rules: Mapping[str, EvidenceRule],
+    graph: CausalGraph,
+) -> tuple[Suspect, ...]:
+    """Whom the rules of the best hypothesis name, each once, by weight, then whom the first fault names.
+
+    Where nothing supports a cause, the ranks that did not report what the others report are suspects.
+    """
+    if top is None:
+        return _silent(graph) or tuple(_of_first_fault(first))
+    order = {item.rule: position for position, item in enumerate(top.support) if item.explained_by is None}
+    found: dict[tuple[int | None, str | None, str | None, str | None], Suspect] = {}
+    for firing in sorted(inference.firings, key=lambda firing: (order.get(firing.rule_id, 0), firing.bindings)):
+        rule = rules.get(firing.rule_id)
+        if rule is None or firing.rule_id not in order:
+            continue
+        facts = {alias: graph.facts[fact] for alias, fact in firing.bindings if fact in graph.facts}
+        why = fill(rule.reason, facts)
+        for suspect in _named(rule, facts, why):
+            found.setdefault((suspect.rank, suspect.host, suspect.device, suspect.port), suspect)
+    for suspect in _of_first_fault(first):
+        found.setdefault((suspect.rank, suspect.host, suspect.device, suspect.port), suspect)
+    return _most_specific(list(found.values())) or _silent(graph)
+
+
+def _of_first_fault(first: Fact | None) -> Iterator[Suspect]:
+    """The subject of the first fault, and the far end that it names: a path has two ends."""
+    if first is None:
+        return
+    near = Text("The first fault was noticed there", "首个故障在此处被发现")
+    far = Text("It is the other end of the first fault", "它是首个故障的另一端")
+    if first.rank is not None or first.host is not None:
+        yield Suspect(first.rank, first.host, None, None, near)
+    elif 0 < len(first.ranks) <= SUSPECT_RANKS:
+        yield from (Suspect(rank, None, None, None, near) for rank in first.ranks)
+    ends = [first.peer, *(first.fields.get(name) for name in ADDRESS_FIELDS)]
+    for end in ends:
+        if isinstance(end, str) and end:
+            yield Suspect(None, _host_part(end), None, None, far)
+
+
+def _host_part(address: str) -> str:
+    """The host of ``host:port``, ``[v6]:port`` or ``host<port>``."""
+    text = address.partition("<")[0].strip("()[] ")
+    head, colon, tail = text.rpartition(":")
+    return head.strip("[]") if colon and tail.isdigit() and (":" not in head or "]" in address) else text
+
+
+def _most_specific(suspects: Sequence[Suspect]) -> tuple[Suspect, ...]:
+    """Leave out what another suspect says more precisely, such as a host beside a rank on it."""
+    return tuple(item for item in suspects if not any(_covers(other, item) for other in suspects))
+
+
+def _covers(other: Suspect, item: Suspect) -> bool:
+    pairs = [(getattr(other, name), getattr(item, name)) for name in ("rank", "host", "device", "port")]
+    return all(mine is None or mine == theirs for theirs, mine in pairs) and any(
+        mine is None and theirs is not None for theirs, mine in pairs
+    )
+
+
+def _named(rule: EvidenceRule, facts: Mapping[str, Fact], why: Text) -> list[Suspect]:
+    named: list[Suspect] = []
+    for alias in dict.fromkeys(alias for alias, _ in rule.suspects):
+        fact = facts.get(alias)
+        if fact is None:
+            continue
+        fields = [name for other, name in rule.suspects if other == alias]
+        host = fact.host if "host" in fields else fact.peer if "peer" in fields else None
+        device = fact.device if "device" in fields else None
+        port = fact.port if "port" in fields else None
+        ranks: list[int | None] = [None]
+        if "rank" in fields and 0 < len(fact.ranks) <= SUSPECT_RANKS:
+            ranks = list(fact.ranks)
+        named.extend(
+            Suspect(rank, host, device, port, why) for rank in ranks if (rank, host, device, port) != (None,) * 4
+        )
+    return named
+
+
+def _silent(graph: CausalGraph) -> tuple[Suspect, ...]:
+    """Where nothing points to a cause, the ranks that did not report are the suspects."""
+    why = Text(
+        "Its log is there but it does not report what the others report", "其日志存在,但没有上报其他进程都上报的内容"
+    )
+    silent = [fact for fact in graph.facts.values() if fact.kind == "comm.rank_silent" and fact.scope == "incident"]
+    return tuple(Suspect(rank, fact.host, None, None, why) for fact in silent for rank in fact.ranks)
