@@ -42,6 +42,7 @@ _TIMEOUT = (
     (re.compile(r"--rdzv[-_]conf[= ][\"']?\S*?(?:join_)?timeout=(?P<n>\d+)"), 1, "rendezvous"),
     (_NAMED, 1, "process_group"),
 )
+_LOOPBACK = re.compile(r"(?:localhost|127\.0\.0\.1|\[::1\]|::1)(?::\d+)?")
 _LONGEST = 10_000_000
 
 
@@ -85,14 +86,21 @@ def _commands(file: EvidenceFile) -> Iterator[tuple[int, str, str]]:
 
 
 def _options(text: str, source: Source) -> Iterator[Observation]:
+    shared: dict[str, str] = {}
     for match in _OPTION.finditer(text):
         key, value = match["key"].replace("-", "_"), match["value"].strip("\"'")
         if not value or "$" in value:
             continue
         if key in _SHARED:
+            shared[_SHARED[key]] = value
             yield Observation("job.launch_config", source, {"key": _SHARED[key], "value": value})
         elif key in _OWN:
             yield Observation("job.launch_identity", source, {"key": _OWN[key], "value": value})
+    address = shared.get("rdzv_endpoint") or shared.get("master_addr") or ""
+    if _LOOPBACK.fullmatch(address) and shared.get("nnodes", "1").rpartition(":")[2] not in ("0", "1"):
+        text_shown = f"{address} with {shared['nnodes']} nodes"
+        fields: dict[str, Scalar] = {"problem": "loopback", "address": address, "text": text_shown}
+        yield Observation("job.rendezvous_address", source, fields)
 
 
 def _timeouts(text: str, source: Source) -> Iterator[Observation]:
@@ -107,7 +115,7 @@ def _timeouts(text: str, source: Source) -> Iterator[Observation]:
 ADAPTER = Adapter(
     name="launch_script",
     branch="job",
-    emits=("job.launch_config", "job.launch_identity", "job.timeout_config"),
+    emits=("job.launch_config", "job.launch_identity", "job.timeout_config", "job.rendezvous_address"),
     coverage=None,
     sniff=sniff,
     read=read,
@@ -130,6 +138,11 @@ ADAPTER = Adapter(
             "dist.init_process_group('nccl', timeout=timedelta(minutes=2))\n",
             (("job.timeout_config", {"seconds": 120, "what": "process_group"}),),
             path="src/train.py",
+        ),
+        Sample(
+            "torchrun --nnodes=4 --rdzv_endpoint=localhost:29500 --nproc_per_node=8 train.py\n",
+            (("job.rendezvous_address", {"problem": "loopback", "address": "localhost:29500"}),),
+            path="job/run.sh",
         ),
         Sample("#!/bin/bash\n# torchrun --nnodes=4 old.py\necho timeout 30\n", path="job/clean.sh"),
     ),

@@ -17,7 +17,10 @@ ECHOES = [
     ("torch.distributed.DistBackendError", "NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:219, x"),
     ("RuntimeError", "[../third_party/gloo/gloo/transport/tcp/pair.cc:598] Connection closed by peer [10.0.0.2]:3"),
     ("RuntimeError", "NCCL communicator was aborted on rank 3. Original reason for failure was: x"),
-    ("RuntimeError", "[3] is setting up NCCL communicator and retrieving ncclUniqueId via store->get('0') got error: x"),
+    (
+        "RuntimeError",
+        "[3] is setting up NCCL communicator and retrieving ncclUniqueId via store->get('0') got error: x",
+    ),
     ("RuntimeError", "Socket Timeout"),
     ("RuntimeError", "Connection reset by peer"),
     ("RuntimeError", "CUDA error: an illegal memory access was encountered"),
