@@ -16,9 +16,11 @@ from facts_adapters.text.blocks import Block, BlockReader
 MOST_RANKS = 64
 
 _COUNTS = re.compile(r"Communicator ranks have different (?P<op>\w+) operation counts")
-_MANY = re.compile(r"(?P<ranks>\d+) ranks? (?:have|has) (?:launched up to operation (?P<at>\d+)|not launched any)")
+_MANY = re.compile(
+    r"\b(?P<ranks>\d{1,9}) ranks? (?:have|has) (?:launched up to operation (?P<at>\d+)|not launched any)"
+)
 _ONE = re.compile(r"Rank (?P<rank>\d+) has (?:launched up to operation (?P<at>\d+)|not launched any operations)")
-_DEAD = re.compile(r"(?P<count>\d+) job process(?:es|\(es\))? considered dead")
+_DEAD = re.compile(r"\b(?P<count>\d{1,9}) job process(?:es|\(es\))? considered dead")
 _PROCESS = re.compile(r"[Pp]rocess (?P<pid>\d+) on node (?P<node>[^\s,]+)")
 _MISSING = re.compile(r"Missing communicator data from (?P<count>\d+) rank\(s\)")
 _RANK = re.compile(r"Rank (?P<rank>\d+) -- ")
