@@ -14,7 +14,8 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample,
 from facts_adapters.text.lines import decode
 
 _MARK = re.compile(
-    r"(?:\b(?P<host>[\w-]{1,64}):(?P<pid>\d{1,10}):\d{1,10} \[\d+\] )?(?:NCCL INFO )?(?:\[Rank \d+\] )?(?:ncclComm\w+ )?"
+    r"(?:\b(?P<host>[\w-]{1,64}):(?P<pid>\d{1,10}):\d{1,10} \[\d+\] )?(?:NCCL INFO )?"
+    r"(?:\[Rank \d+\] )?(?:ncclComm\w+ )?"
     r"comm (?P<comm>0x[0-9a-f]+) rank (?P<rank>\d+) n[rR]anks (?P<nranks>\d+) .*?- ?Init (?P<what>START|COMPLETE)"
 )
 
