@@ -39,10 +39,10 @@ INFO: connection to telemetry endpoint timed out after 5 s, telemetry disabled
 AFTER = """\
 worker:4242:4311 [0] NCCL INFO [Service thread] Connection closed by localRank 0
 worker:4242:4300 [0] NCCL INFO comm 0x5500aa rank 0 nranks 8 cudaDev 0 busId 1b000 - Abort COMPLETE
-W0101 00:59:58.500000 4101 torch/distributed/elastic/multiprocessing/api.py:900] Sending process 4243 closing signal SIGTERM
-W0101 00:59:58.501000 4101 torch/distributed/elastic/multiprocessing/api.py:900] Sending process 4244 closing signal SIGTERM
-W0101 00:59:58.502000 4101 torch/distributed/elastic/multiprocessing/api.py:900] Sending process 4245 closing signal SIGTERM
-[rank1]:[W101 00:59:59.123456789 ProcessGroupNCCL.cpp:1496] Warning: WARNING: destroy_process_group() was not called before program exit, which can leak resources. For more info, please see https://pytorch.org/docs/stable/distributed.html#shutdown (function operator())
+WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 4243 closing signal SIGTERM
+WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 4244 closing signal SIGTERM
+WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 4245 closing signal SIGTERM
+[rank1]:[W ProcessGroupNCCL.cpp:1496] Warning: WARNING: destroy_process_group() was not called before program exit, which can leak resources. For more info, please see https://pytorch.org/docs/stable/distributed.html#shutdown (function operator())
 /opt/conda/lib/python3.11/multiprocessing/resource_tracker.py:254: UserWarning: resource_tracker: There appear to be 12 leaked semaphore objects to clean up at shutdown
 srun: Job step aborted: Waiting up to 32 seconds for job step to finish.
 """

@@ -6,26 +6,22 @@ from collections.abc import Mapping, Sequence
 
 from engine.diagnosis.model import Hypothesis, Outcome, Verdict
 from engine.diagnosis.scoring import probability
-from engine.facts.model import Fact
+from engine.facts.model import Fact, Order, before
 from engine.rules.model import Text
 
 CLEAR_SCORE = 1.5
 CLEAR_LEAD = 1.0
 """A likely cause is named alone where its log-odds reach CLEAR_SCORE and lead the next by CLEAR_LEAD."""
 
-CANDIDATE_SCORE = -1.4
+CANDIDATE_SCORE = -1.2
 """Log-odds from which a hypothesis is a candidate: one moderate piece of evidence at the usual prior."""
 
 ENDED_WELL = ("job.finished",)
-BROKEN = (
-    "comm.collective_timeout",
-    "comm.abort",
-    "job.process_exit",
-    "job.exception",
-    "job.cancelled",
-    "job.child_terminated",
-    "host.node_lost",
-)
+BROKEN = ("job.process_exit", "job.exception", "job.cancelled", "host.node_lost", "comm.collective_timeout")
+"""Kinds after which a job has not ended well, whatever it says."""
+
+TORN_DOWN = ("comm.abort", "job.child_terminated", "job.agent_signalled")
+"""Kinds that are clean-up where they certainly follow the job's own end."""
 
 
 def reach_verdict(
@@ -62,15 +58,28 @@ def _outcome(standing: Sequence[Hypothesis], facts: Sequence[Fact]) -> Outcome:
 
 
 def ended_well(facts: Sequence[Fact]) -> bool:
-    """Whether the job says that it finished and nothing of it broke."""
-    kinds = {fact.kind for fact in facts if fact.scope == "incident"}
-    completed = any(
-        fact.kind == "job.scheduler_end"
-        and str(fact.fields.get("state", "")).upper().startswith(("COMPLETED", "SUCCEEDED"))
-        for fact in facts
-        if fact.scope == "incident"
-    )
-    return (completed or any(kind in kinds for kind in ENDED_WELL)) and not any(kind in kinds for kind in BROKEN)
+    """Whether the job says that it finished, and nothing of it broke before that.
+
+    What certainly follows the end is clean-up.
+    """
+    own = [fact for fact in facts if fact.scope == "incident"]
+    ends = [fact for fact in own if fact.kind in ENDED_WELL or _completed(fact)]
+    if not ends or any(fact.kind in BROKEN for fact in own):
+        return False
+    torn = [fact for fact in own if fact.kind in TORN_DOWN]
+    return all(any(_follows(fact, end) for end in ends) for fact in torn)
+
+
+def _follows(fact: Fact, end: Fact) -> bool:
+    """Whether ``fact`` was reported after the end: below it in one file, else certainly later."""
+    if fact.source.path == end.source.path:
+        return fact.source.line > end.source.line
+    return before(end, fact) is Order.YES
+
+
+def _completed(fact: Fact) -> bool:
+    state = str(fact.fields.get("state", "")).upper()
+    return fact.kind == "job.scheduler_end" and state.startswith(("COMPLETED", "SUCCEEDED"))
 
 
 def _summary(outcome: Outcome, standing: Sequence[Hypothesis]) -> Text:

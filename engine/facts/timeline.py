@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from engine.facts.clocks import ClockBook, Placed, align_by_shared_events, collect_boots, collect_offsets
 from engine.facts.comparison import differing_settings, lagging_ranks
@@ -50,10 +51,10 @@ def build_timeline(
         if isinstance(item, CounterSample):
             samples.append(item)
         elif item.kind in vocabulary:
-            observations.append(item)
+            observations.append(replace(item))
         else:
             unknown.add(item.kind)
-    observations.sort(key=_read_order)
+    observations = _without_repeats(observations)
     samples.sort(key=lambda sample: (sample.source.path, sample.source.line, sample.counter))
     book = _clock_book(observations, manifest)
     place = _Placer(book, vocabulary)
@@ -75,8 +76,15 @@ def build_timeline(
     return Timeline(named, assumptions, warnings)
 
 
-def _read_order(item: Observation) -> tuple[str, int, str, str]:
-    return (item.source.path, item.source.line, item.kind, str(sorted(item.fields.items())))
+def _without_repeats(observations: Iterable[Observation]) -> list[Observation]:
+    """In the order of files and lines; what two signatures say alike of one line is said once."""
+    ordered = sorted(observations, key=lambda item: (*_statement(item), item.adapter))
+    return [next(same) for _, same in groupby(ordered, key=_statement)]
+
+
+def _statement(item: Observation) -> tuple[str, int, str, str]:
+    subject = (item.job, item.host, item.rank, item.device, item.port, item.peer, item.run, item.when)
+    return (item.source.path, item.source.line, item.kind, f"{sorted(item.fields.items())} {subject}")
 
 
 def _fact_order(fact: Fact) -> tuple[int, str, int, str, str]:
