@@ -5,7 +5,6 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 BIN := .venv/bin
 DEMO := examples/oom-kill-behind-timeouts
-PYTEST_ARGS ?=
 
 .PHONY: help setup demo lint format docs test wheel clean
 
@@ -29,7 +28,7 @@ lint: setup ## Style, types and the directions of imports
 	$(BIN)/lint-imports --no-logo
 
 test: lint ## Everything that CI runs
-	$(BIN)/pytest -q --cov --cov-report= $(PYTEST_ARGS)
+	$(BIN)/pytest -q --cov --cov-report=
 
 format: setup ## Apply the formatter and the safe fixes
 	$(BIN)/ruff check --fix .
