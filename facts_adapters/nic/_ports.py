@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from engine.facts.model import Observation, Reading, Scalar, Source
@@ -12,6 +12,9 @@ from facts_adapters.adapter import Context, EvidenceFile, Head, Line, Verdict
 
 Fields = Mapping[str, Scalar | None]
 """Fields of an observation; those that are ``None`` are left out."""
+
+LONGEST_LINE = 1_000
+"""Characters of a line beyond which it is no line of these tools."""
 
 _FILE_NETDEV = re.compile(
     r"(?:ethtool|mlnx_qos|mlnxqos|show_gids|ip|cat|qos|dcb|devlink)(?:[_.-]+-?[a-zA-Z]{1,6})*?[_.-]+"
@@ -91,14 +94,20 @@ def snapshot(file: EvidenceFile, context: Context) -> Reading | None:
 
 
 def found(head: Head, pattern: re.Pattern[str], why: str, score: float = 0.9) -> Verdict:
-    """A verdict of ``score`` where the pattern occurs in the file's head."""
-    return Verdict(score, why) if pattern.search(head.text) else Verdict(0.0, "")
+    """A verdict of ``score`` where the pattern occurs in a line of the file's head."""
+    hit = any(len(line) <= LONGEST_LINE and pattern.search(line) for line in head.lines)
+    return Verdict(score, why) if hit else Verdict(0.0, "")
 
 
-def blocks(lines: Iterable[Line], begins: re.Pattern[str]) -> Iterable[tuple[re.Match[str], list[Line]]]:
+def lines(file: EvidenceFile) -> Iterator[Line]:
+    """The lines of a file that are not longer than any line these tools print."""
+    return (line for line in file.lines() if len(line.text) <= LONGEST_LINE)
+
+
+def blocks(found: Iterable[Line], begins: re.Pattern[str]) -> Iterable[tuple[re.Match[str], list[Line]]]:
     """The runs of lines that each begin with a match of ``begins``, with that match."""
     current: tuple[re.Match[str], list[Line]] | None = None
-    for line in lines:
+    for line in found:
         match = begins.search(line.text)
         if match:
             if current:
@@ -118,7 +127,7 @@ def json_rows(text: str, warn: Callable[[int, str], None]) -> list[dict[str, Any
     while (start := text.find("{", place)) >= 0:
         try:
             row, place = decoder.raw_decode(text, start)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             warn(text.count("\n", 0, start) + 1, f"not JSON from here on: {error}")
             break
         rows.append(row)

@@ -23,7 +23,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     name = file.path.rpartition("/")[2].removesuffix(".txt")
     bond = name if re.fullmatch(r"bond[\w.-]*", name) else None
     when = _ports.snapshot(file, context)
-    lines = list(file.lines())
+    lines = list(_ports.lines(file))
     for line in lines:
         partner = _PARTNER.search(line.text)
         if partner and set(partner["mac"] or partner["old"] or "1") <= {"0", ":"} and "Partner" in line.text:

@@ -46,7 +46,7 @@ def _problem(name: str, level: str) -> str:
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     del context
     netdev = _ports.netdev_of_path(file.path)
-    for line in file.lines():
+    for line in _ports.lines(file):
         where = _ports.source(file, line)
         alarm, flag, power = _ALARM.match(line.text), _FLAG.match(line.text), _POWER.match(line.text)
         problem, lane, value = None, None, None

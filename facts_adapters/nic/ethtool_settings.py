@@ -30,7 +30,7 @@ def _sniff(head: Head) -> Verdict:
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     del context
     named: str | None = None
-    lines = list(file.lines())
+    lines = list(_ports.lines(file))
     commands = {line.number: match["netdev"] for line in lines if (match := _COMMAND.search(line.text))}
     for begin, block in _ports.blocks(lines, _BEGINS):
         for number in range(block[0].number - 1, max(block[0].number - 4, 0), -1):

@@ -38,7 +38,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     when = _ports.snapshot(file, context)
     netdev = _ports.netdev_of_path(file.path)
     entries: list[tuple[Line, str, int]] = []
-    for line in file.lines():
+    for line in _ports.lines(file):
         entry = _ENTRY.match(line.text)
         if entry:
             entries.append((line, entry["name"], int(entry["value"])))

@@ -13,15 +13,16 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample,
 from facts_adapters.nic import _ports
 
 _COMMAND = re.compile(r"hccn_tool\s+-i\s+(?P<device>\d+)\s+-(?P<what>\w+)")
-_STATUS = re.compile(r"^\s*(?:\[devid (?P<device>\d+)\])?\s*link status\s*:\s*(?P<state>UP|DOWN)\s*$")
-_HEALTH = re.compile(r"^\s*(?:\[devid (?P<device>\d+)\])?\s*net health status\s*:\s*(?P<text>.+?)\s*$")
+_STATUS = re.compile(r"^[ \t]{0,20}(?:\[devid (?P<device>\d+)\])?[ \t]{0,20}link status\s*:\s*(?P<state>UP|DOWN)\s*$")
+_HEALTH = re.compile(r"^[ \t]{0,20}(?:\[devid (?P<device>\d+)\])?[ \t]{0,20}net health status\s*:\s*(?P<text>.+?)\s*$")
 _STATISTIC = re.compile(
-    r"^\s*(?:\[devid (?P<device>\d+)\])?\s*(?P<name>(?:mac|roce|nic)_\w+)\s*[:=]\s*(?P<value>\d+)\s*$"
+    r"^[ \t]{0,20}(?:\[devid (?P<device>\d+)\])?[ \t]{0,20}(?P<name>(?:mac|roce|nic)_\w+)\s*[:=]\s*(?P<value>\d+)\s*$"
 )
 _LOSS = re.compile(
-    r"^\s*(?:\[devid (?P<device>\d+)\])?\s*(?P<name>Rx Los Flag|Rx LoL Flag)\s*:\s*0x(?P<flags>[0-9a-f]+)\s*$"
+    r"^[ \t]{0,20}(?:\[devid (?P<device>\d+)\])?[ \t]{0,20}"
+    r"(?P<name>Rx (?:Los|LoL) Flag)\s*:\s*0x(?P<flags>[0-9a-f]+)\s*$"
 )
-_SPEED = re.compile(r"^\s*(?:\[devid (?P<device>\d+)\])?\s*[Ss]peed\s*:\s*(?P<speed>\d+)\s*Mb/s")
+_SPEED = re.compile(r"^[ \t]{0,20}(?:\[devid (?P<device>\d+)\])?[ \t]{0,20}[Ss]peed\s*:\s*(?P<speed>\d+)\s*Mb/s")
 
 
 def _sniff(head: Head) -> Verdict:
@@ -29,13 +30,13 @@ def _sniff(head: Head) -> Verdict:
         r"roce_new_pkt_rty_num|mac_tx_pfc_pri\d_pkt_num|link change records", head.text
     ):
         return Verdict(0.95, "hccn_tool")
-    return Verdict(0.9, "link state of an NPU") if _STATUS.search(head.text) else Verdict(0.0, "")
+    return _ports.found(head, _STATUS, "link state of an NPU")
 
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
     when = _ports.snapshot(file, context)
     device: str | None = None
-    for line in file.lines():
+    for line in _ports.lines(file):
         command = _COMMAND.search(line.text)
         if command:
             device = command["device"]

@@ -22,7 +22,7 @@ def _sniff(head: Head) -> Verdict:
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     when = _ports.snapshot(file, context)
-    for begin, block in _ports.blocks(file.lines(), _DEVICE):
+    for begin, block in _ports.blocks(_ports.lines(file), _DEVICE):
         device = begin["device"]
         common: Pairs = {}
         port: str | None = None

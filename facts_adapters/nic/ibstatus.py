@@ -19,7 +19,7 @@ def _sniff(head: Head) -> Verdict:
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     when = _ports.snapshot(file, context)
-    for begin, block in _ports.blocks(file.lines(), _BEGINS):
+    for begin, block in _ports.blocks(_ports.lines(file), _BEGINS):
         device, port = begin["device"], f"{begin['device']}:{begin['port']}"
         pairs: dict[str, tuple[Line, str]] = {}
         for line in block:

@@ -40,7 +40,7 @@ def _sniff(head: Head) -> Verdict:
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
     when = _ports.snapshot(file, context)
-    lines = list(file.lines())
+    lines = list(_ports.lines(file))
     if any(_TEXT.match(line.text) for line in lines[:500]):
         for begin, block in _ports.blocks(lines, _TEXT):
             yield from _text(file, begin, block, when)

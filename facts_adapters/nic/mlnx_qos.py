@@ -45,7 +45,7 @@ def _sniff(head: Head) -> Verdict:
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     del context
     settings = _Settings(_ports.netdev_of_path(file.path))
-    for line in file.lines():
+    for line in _ports.lines(file):
         named, ecn = _NAMED.search(line.text), _ECN.search(line.text)
         trust, pfc, dcb = _TRUST.search(line.text), _PFC.search(line.text), _DCB.search(line.text)
         if named or (trust and settings.trust):

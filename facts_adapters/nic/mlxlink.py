@@ -42,7 +42,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     device = named["file"] if named else None
     when = _ports.snapshot(file, context)
     pairs: dict[str, tuple[Source, str]] = {}
-    for line in file.lines():
+    for line in _ports.lines(file):
         match = _PAIR.match(line.text)
         command = _DEVICE.search(line.text)
         if command:
@@ -60,7 +60,7 @@ def _from_json(file: EvidenceFile, raw: bytes, context: Context) -> dict[str, tu
     text = raw.decode("utf-8", "replace")
     try:
         document = json.loads(text[text.index("{") :])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         context.warn(file.path, 1, f"not JSON: {error}")
         return {}
     pairs: dict[str, tuple[Source, str]] = {}

@@ -82,7 +82,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         yield from _query(file, context)
         return
     when = _ports.snapshot(file, context)
-    for line in file.lines():
+    for line in _ports.lines(file):
         match = _LINE.match(line.text)
         if match:
             stamp = context.reading(match["ms"]) if match["ms"] else when

@@ -23,7 +23,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     named = _FILE_DEVICE.search(file.path)
     lid = "?"
     port: str | None = None
-    for line in file.lines():
+    for line in _ports.lines(file):
         header, entry = _HEADER.match(line.text), _ENTRY.match(line.text)
         if header:
             lid, port = header["lid"], header["port"]

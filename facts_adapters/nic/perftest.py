@@ -24,7 +24,7 @@ def _sniff(head: Head) -> Verdict:
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     del context
-    for begin, block in _ports.blocks(file.lines(), _TITLE):
+    for begin, block in _ports.blocks(_ports.lines(file), _TITLE):
         yield from _run(file, begin["test"], block)
 
 

@@ -17,12 +17,17 @@ _COUNTER = re.compile(
     r"(?:^|/)(?P<device>[A-Za-z][\w-]*)/(?:ports/(?P<port>\d+)/)?(?P<folder>hw_counters|counters)/(?P<name>\w+)$"
 )
 _LISTING = re.compile(
-    r"(?:^(?P<host>[\w.-]+): ?)?(?P<path>\S*?(?P<device>[A-Za-z][\w-]*)/(?:ports/(?P<port>\d+)/)?"
-    r"(?P<folder>hw_counters|counters)/(?P<name>\w+))[:=\s]\s*(?P<value>\d+)\s*$"
+    r"\s{0,8}(?:(?P<host>[\w.-]{1,64}): ?)?(?:[^\s:]*/)?(?P<device>[A-Za-z][\w-]*)/(?:ports/(?P<port>\d+)/)?"
+    r"(?P<folder>hw_counters|counters)/(?P<name>\w+)[:=\s]\s{0,20}(?P<value>\d+)\s*$"
 )
 _VALUE = re.compile(r"\s*(\d+)\s*$")
 _BROADCOM = {"to_retransmits", "max_retry_exceeded", "seq_err_naks_rcvd", "missing_resp", "oos_drop_count", "dup_req"}
 _AMAZON = re.compile(r"rdma_(?:read|write)_\w+|(?:send|recv)_(?:wrs|bytes)|no_completion_cmds|retrans_\w+|\w+_events")
+
+
+def _listed(text: str) -> re.Match[str] | None:
+    """A line of a listing; long lines are something else."""
+    return _LISTING.match(text) if "counters/" in text and len(text) < 600 else None
 
 
 def family_of(device: str, folder: str, name: str) -> str:
@@ -42,7 +47,7 @@ def _sniff(head: Head) -> Verdict:
     if _COUNTER.search(head.path):
         plain = bool(_VALUE.match(head.text)) or "N/A" in head.text[:20]
         return Verdict(1.0 if plain else 0.0, "path of a counter of an RDMA port")
-    hits = sum(1 for line in head.lines[:40] if _LISTING.search(line))
+    hits = sum(1 for line in head.lines[:40] if _listed(line))
     return Verdict(0.95 if hits else 0.0, f"{hits} lines name a counter of an RDMA port")
 
 
@@ -52,8 +57,8 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     if match:
         yield from _single(file, match, when)
         return
-    for line in file.lines():
-        listed = _LISTING.search(line.text)
+    for line in _ports.lines(file):
+        listed = _listed(line.text)
         if listed:
             source = _ports.source(file, line)
             yield _sample(listed, int(listed["value"]), source, listed["host"] or file.host, file.group, when)
@@ -63,7 +68,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
 
 
 def _single(file: EvidenceFile, match: re.Match[str], when: Reading | None) -> Iterator[CounterSample]:
-    for line in file.lines():
+    for line in _ports.lines(file):
         value = _VALUE.match(line.text)
         if value:
             yield _sample(match, int(value[1]), _ports.source(file, line), file.host, file.group, when)

@@ -28,7 +28,7 @@ def _sniff(head: Head) -> Verdict:
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
     when = _ports.snapshot(file, context)
-    for line in file.lines():
+    for line in _ports.lines(file):
         text = line.text.strip()
         link, netdev, statistic = _LINK.match(text), _NETDEV.match(text), _STATISTIC.match(text)
         if link:

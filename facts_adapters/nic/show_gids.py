@@ -50,22 +50,22 @@ class Entry:
 
 
 def _sniff(head: Head) -> Verdict:
-    rows = sum(1 for line in head.lines[:200] if _ROW.match(line) or _FILE.search(line))
-    header = re.search(r"^DEV\s+PORT\s+INDEX\s+GID", head.text, re.MULTILINE)
+    rows = sum(1 for line in head.lines[:200] if _ROW.match(line) or ("/gids/" in line and _FILE.search(line[-300:])))
+    header = any(re.match(r"DEV\s+PORT\s+INDEX\s+GID", line[:80]) for line in head.lines)
     return Verdict(1.0, "GID table") if header or rows else Verdict(0.0, "")
 
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     del context
     tables: dict[str, list[Entry]] = defaultdict(list)
-    lines = list(file.lines())
+    lines = list(_ports.lines(file))
     types = {
         (m["device"], m["port"], m["index"]): "v2" if "v2" in m["type"] else "v1" if "RoCE" in m["type"] else "ib"
         for line in lines
-        if (m := _FILE_TYPE.search(line.text))
+        if "/gid_attrs/" in line.text and (m := _FILE_TYPE.search(line.text))
     }
     for line in lines:
-        match = _ROW.match(line.text) or _FILE.search(line.text)
+        match = _ROW.match(line.text) or (_FILE.search(line.text) if "/gids/" in line.text else None)
         if not match:
             continue
         parts = match.groupdict()

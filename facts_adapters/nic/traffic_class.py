@@ -28,8 +28,9 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     path = _PATH.search(file.path)
     device = (path["device"] or path["file"]) if path else None
     asked = path is not None
-    for line in file.lines():
-        command, value = _COMMAND.search(line.text), _VALUE.search(line.text)
+    for line in _ports.lines(file):
+        command = _COMMAND.search(line.text)
+        value = _VALUE.search(line.text) if "tclass" in line.text else None
         number = _NUMBER.match(line.text) if asked else None
         if command:
             device, asked = command["a"] or command["b"], True

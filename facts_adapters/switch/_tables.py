@@ -60,12 +60,21 @@ def host_of(match: re.Match[str]) -> str:
     return str(match["at"] or match["name"] or match["vrp"] or match["sys"])
 
 
+LONGEST_LINE = 2_000
+"""Characters of a line beyond which it is no line of a switch shell."""
+
+
+def lines(file: EvidenceFile) -> Iterator[Line]:
+    """The lines of a file that are not longer than any line a switch shell prints."""
+    return (line for line in file.lines() if len(line.text) <= LONGEST_LINE)
+
+
 def tables(file: EvidenceFile, context: Context) -> Iterator[Table]:
     """All tables with a ruler in a file, in order."""
     session = _Session(when=context.snapshot_time(file.path))
     table: Table | None = None
     spans: list[tuple[int, int]] = []
-    for line in file.lines():
+    for line in lines(file):
         text = line.text.rstrip()
         shell = prompt(text)
         if shell or not text.strip():

@@ -62,7 +62,7 @@ def _documents(text: str, file: EvidenceFile) -> Iterator[_Document]:
                 command, host = shell["command"] or command, file.host or host_of(shell)
         try:
             values, end = decoder.raw_decode(text, start)
-        except ValueError:
+        except (ValueError, RecursionError):
             place = start + 1
             continue
         if isinstance(values, dict):

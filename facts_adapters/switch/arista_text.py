@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
-from facts_adapters.switch._tables import Counters, host_of, prompt, whole
+from facts_adapters.switch._tables import Counters, host_of, lines, prompt, whole
 from facts_adapters.switch.arista_json import port_name
 
 _HEADERS = (
@@ -34,7 +34,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     make = Counters(file, "arista_text", file.host, context.snapshot_time(file.path))
     family, neighbours = "", False
     names: tuple[str, ...] = ()
-    for line in file.lines():
+    for line in lines(file):
         text = line.text.strip()
         shell = prompt(line.text)
         if shell:

@@ -40,7 +40,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     start = text.find("{")
     try:
         document = json.loads(text[start:])
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         context.warn(file.path, 1, f"not JSON: {error}")
         return
     named = _PORT.search(re.sub(r"\.\w+$", "", file.path)) or re.search(r"(swp\d+(?:s\d+)?)", file.path)

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator
 
 from engine.facts.model import CounterSample, Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.switch._tables import lines
 
 _NODE = re.compile(r'^Errors for (?:(?P<guid>0x[0-9a-f]+) )?"(?P<name>[^"]+)"')
 _PORT = re.compile(r"^\s+GUID 0x[0-9a-f]+ port (?P<port>\w+): (?P<rest>.*)")
 _COUNTER = re.compile(r"\[(?P<name>\w+) == (?P<value>\d+)(?: \([^)]*\))?\]")
 _LINK = re.compile(
-    r"(?P<lid>\d+)\s+(?P<port>\d+)\[.*?\]\s*==\(\s*(?P<link>.*?)\)==>\s+(?:0x[0-9a-f]+\s+)?(?P<peer_lid>\d+)\s+(?P<peer_port>\d+)"
+    r"\b(?P<lid>\d{1,7})\s{1,20}(?P<port>\d{1,5})\[[^\]]{0,20}\]\s{0,9}==\(\s{0,9}(?P<link>[^)]{0,80})\)==>\s+(?:0x[0-9a-f]+\s+)?(?P<peer_lid>\d+)\s+(?P<peer_port>\d+)"
     r'\[.*?\]\s*"(?P<peer>[^"]*)"\s*\((?P<note>[^)]*)\)'
 )
 _SECTION = re.compile(r"^(?P<what>CA|Switch): (?:0x[0-9a-f]+ )?(?P<name>.+?):?\s*$")
@@ -47,13 +48,14 @@ def node_name(description: str) -> tuple[str, str | None, bool]:
 def _sniff(head: Head) -> Verdict:
     if re.search(r'^Errors for (?:0x[0-9a-f]+ )?"', head.text, re.MULTILINE):
         return Verdict(1.0, "ibqueryerrors")
-    return Verdict(0.95, "iblinkinfo") if re.search(r"==\(.*\)==>", head.text) else Verdict(0.0, "")
+    linked = any("==(" in line and ")==>" in line for line in head.lines)
+    return Verdict(0.95, "iblinkinfo") if linked else Verdict(0.0, "")
 
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
     when = context.snapshot_time(file.path)
     node: tuple[str, str | None, bool] | None = None
-    for line in file.lines():
+    for line in lines(file):
         head, section = _NODE.match(line.text), _SECTION.match(line.text)
         port, link = _PORT.match(line.text), _LINK.search(line.text)
         if head:

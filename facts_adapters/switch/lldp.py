@@ -30,7 +30,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
         text = stream.read(_LONGEST).decode("utf-8", "replace")
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         context.warn(file.path, 1, f"not JSON: {error}")
         return
     for table in _many(document.get("lldp") if isinstance(document, dict) else None):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
-from facts_adapters.switch._tables import Counters, host_of, observation, prompt, whole
+from facts_adapters.switch._tables import Counters, host_of, lines, observation, prompt, whole
 
 _PFC_HEAD = re.compile(r"^Port\s+Mode\s+Oper\s*\(VL bmap\)\s+RxPPP\s+TxPPP")
 _PFC_ROW = re.compile(
@@ -67,7 +67,7 @@ def _sniff(head: Head) -> Verdict:
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
     make = Counters(file, "nxos_show", file.host, context.snapshot_time(file.path))
     place = _Place()
-    for line in file.lines():
+    for line in lines(file):
         shell = prompt(line.text)
         stamp = context.reading(line.text.strip()) if re.search(r"\d:\d\d:\d\d", line.text) else None
         if shell or stamp:

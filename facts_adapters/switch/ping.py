@@ -7,18 +7,18 @@ from collections.abc import Iterable
 
 from engine.facts.model import Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
-from facts_adapters.switch._tables import host_of, prompt
+from facts_adapters.switch._tables import host_of, lines, prompt
 
 _BEGINS = re.compile(
     r"^PING (?P<name>\S+)(?: \((?P<address>[\da-fA-F.:]+)\))?.*?(?P<size>\d+)(?:\(\d+\))? (?:data )?bytes"
 )
 _RESULT = re.compile(
-    r"(?P<sent>\d+) packets transmitted, (?P<got>\d+) (?:packets )?received.*?(?P<loss>[\d.]+)% packet loss"
+    r"\b(?P<sent>\d{1,9}) packets transmitted, (?P<got>\d{1,9}) (?:packets )?received.*?(?P<loss>[\d.]+)% packet loss"
 )
 
 
 def _sniff(head: Head) -> Verdict:
-    if re.search(r"\d+ packets transmitted, \d+ (?:packets )?received", head.text):
+    if "packets transmitted, " in head.text:
         return Verdict(0.9, "statistics of ping")
     return Verdict(0.0, "")
 
@@ -29,7 +29,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     size: int | None = None
     host = file.host
     unreachable = False
-    for line in file.lines():
+    for line in lines(file):
         begin, result = _BEGINS.match(line.text.strip()), _RESULT.search(line.text)
         shell = prompt(line.text.lstrip("["))
         if shell:

@@ -52,7 +52,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
         text = stream.read(_LONGEST).decode("utf-8", "replace")
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         context.warn(file.path, 1, f"not JSON: {error}")
         return
     if not isinstance(document, dict):

@@ -7,12 +7,12 @@ host, nic, netdev, switch, port, speed, and for links between switches switch_a,
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-import yaml
-
+from engine.authored.document import InvalidDocument, parse_document
 from engine.facts.model import Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 
@@ -58,7 +58,7 @@ def _trunks(roles: Roles) -> bool:
 
 def _sniff(head: Head) -> Verdict:
     for line in head.lines[:20]:
-        if "," in line or "\t" in line:
+        if any(mark in line for mark in ",;\t"):
             roles = roles_of(re.split(r"[,\t;]", line))
             if _attaches(roles) or _trunks(roles):
                 return Verdict(0.95, "cable plan")
@@ -116,13 +116,10 @@ def _facts(row: Mapping[str, Any], source: Source) -> Iterator[Observation]:
 def _document(file: EvidenceFile, context: Context) -> Iterator[Observation]:
     with file.open() as stream:
         text = stream.read(_LONGEST).decode("utf-8", "replace")
-    if re.search(r"[&*][A-Za-z0-9_]+\s*$|<<:", text, re.MULTILINE):
-        context.warn(file.path, 1, "YAML with anchors is not read")
-        return
     try:
-        document = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        context.warn(file.path, 1, f"not YAML: {error}".partition("\n")[0])
+        document = json.loads(text) if file.path.endswith(".json") else parse_document(text, file.path).value
+    except (ValueError, RecursionError, InvalidDocument) as error:
+        context.warn(file.path, 1, f"cannot be read as YAML or JSON: {error}".partition("\n")[0])
         return
     lines = text.splitlines()
     yield from _walk(document, None, lines, file.path)

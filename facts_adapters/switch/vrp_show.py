@@ -10,16 +10,23 @@ from collections.abc import Iterable, Iterator
 
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
-from facts_adapters.switch._tables import Counters, host_of, observation, prompt, whole
+from facts_adapters.switch._tables import Counters, host_of, lines, observation, prompt, whole
 
 _PFC_HEAD = re.compile(r"Interface\s+Queue\s+Received\(Frames\)\s+ReceivedRate", re.MULTILINE)
-_FIRST = re.compile(r"^(?P<port>\S+\d+/\d+\S*)\s+(?P<queue>[0-7])\s+(?P<received>\d+)\s+\d+\s+(?P<deadlock>\d+)\s*$")
+_FIRST = re.compile(
+    r"^(?P<port>[A-Za-z0-9-]{1,20}\d/\d[\d/:.]{0,12})\s+(?P<queue>[0-7])\s+"
+    r"(?P<received>\d+)\s+\d+\s+(?P<deadlock>\d+)\s*$"
+)
 _SECOND = re.compile(r"^\s+(?P<transmitted>\d+)\s+\d+\s+(?P<recovery>\d+)\s*$")
-_STATE = re.compile(r"^(?P<port>\S+\d+/\d+\S*) current state\s*:\s*(?P<admin>Administratively )?(?P<state>UP|DOWN)")
+_STATE = re.compile(
+    r"^(?P<port>[A-Za-z0-9-]{1,20}\d/\d[\d/:.]{0,12}) current state\s*:\s*"
+    r"(?P<admin>Administratively )?(?P<state>UP|DOWN)"
+)
 _ERROR = re.compile(r"\b(?P<name>CRC|Total Error|Discard|Ignored)\s*:\s*(?P<value>\d+)")
 _SIDE = re.compile(r"^\s*(?P<side>Input|Output)\b")
 _H3C = re.compile(
-    r"^(?P<port>[A-Z]{2,}\S*\d+/\d+\S*)\s+(?:Auto|Enabled|Disabled|On|Off)\s+(?P<oper>Enabled|Disabled|On|Off)\s+(?P<list>[\d,-]+)"
+    r"^(?P<port>[A-Z]{2,}[\w-]{0,20}\d/\d[\d/:.]{0,12})\s+(?:Auto|Enabled|Disabled|On|Off)\s+"
+    r"(?P<oper>Enabled|Disabled|On|Off)\s+(?P<list>[\d,-]+)"
 )
 _H3C_HEAD = re.compile(r"AdminMode\s+OperMode\s+Dot1pList|Conf -- Configured mode", re.MULTILINE)
 
@@ -36,7 +43,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     port: str | None = None
     queue: int | None = None
     side = "Input"
-    for line in file.lines():
+    for line in lines(file):
         where = Source(file.path, line.number, line.text.strip()[:500])
         shell, first, second = prompt(line.text), _FIRST.match(line.text), _SECOND.match(line.text)
         state, towards, h3c = _STATE.match(line.text), _SIDE.match(line.text), _H3C.match(line.text)
