@@ -236,7 +236,7 @@ def _patterns(
     unique = tuple(dict.fromkeys(constants))
     return [
         Pattern(role, condition.kind, slot, unique, tuple(dict.fromkeys([*joins, *itertools.chain(*chosen)])))
-        for chosen in itertools.product(*relations)
+        for chosen in itertools.islice(itertools.product(*relations), MOST_CONJUNCTIONS + 1)
     ]
 
 

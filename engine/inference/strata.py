@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.inference.results import InvalidRules, Refusal
@@ -51,7 +52,7 @@ def stratify(rules: Sequence[Rule]) -> list[list[Rule]]:
         if rule.emits:
             makers.setdefault(rule.emits.kind, []).append(index)
     layer = [0] * len(rules)
-    for _ in range(len(rules) + 1):
+    for _ in range(len(makers) + 2):  # the longest way through the derived kinds, and once more to see it stand
         height = {kind: max(layer[index] for index in indexes) for kind, indexes in makers.items()}
         new = [
             max(
@@ -67,31 +68,43 @@ def stratify(rules: Sequence[Rule]) -> list[list[Rule]]:
     raise InvalidRules(_loops(rules, asked, makers))
 
 
-def _loops(rules: Sequence[Rule], asked: Sequence[Asked], makers: Mapping[str, Sequence[int]]) -> Iterable[Refusal]:
+def _loops(rules: Sequence[Rule], asked: Sequence[Asked], makers: Mapping[str, Sequence[int]]) -> Iterator[Refusal]:
+    users: dict[str, list[int]] = {}
     for index, one in enumerate(asked):
-        for kind in sorted(one.unwanted & makers.keys()):
-            for maker in makers[kind]:
-                path = _path(index, maker, rules, asked)
-                if path:
-                    chain = " -> ".join(rules[step].id for step in path)
-                    yield Refusal(
-                        rules[index].id,
-                        f"it asks that no {kind} was derived, and {rules[maker].id} derives {kind} from what follows "
-                        f"from it ({chain}); such rules have no meaning",
-                    )
+        for kind in one.used | one.unwanted:
+            users.setdefault(kind, []).append(index)
+    for index, one in enumerate(asked):
+        unwanted = sorted(one.unwanted & makers.keys())
+        before = _reached(index, rules, users) if unwanted else {}
+        for kind in unwanted:
+            maker = next((maker for maker in makers[kind] if maker in before), None)
+            if maker is not None:
+                chain = " -> ".join(rules[step].id for step in _way(maker, before))
+                yield Refusal(
+                    rules[index].id,
+                    f"it asks that no {kind} was derived, and {rules[maker].id} derives {kind} from what follows "
+                    f"from it ({chain}); such rules have no meaning",
+                )
 
 
-def _path(start: int, end: int, rules: Sequence[Rule], asked: Sequence[Asked]) -> list[int] | None:
-    """Rules from ``start`` to ``end``, each asking about a kind that the one before derives."""
-    paths = [[start]]
-    seen = {start}
-    while paths:
-        path = paths.pop(0)
-        if path[-1] == end:
-            return path
-        emission = rules[path[-1]].emits
-        for index, one in enumerate(asked):
-            if emission and emission.kind in one.used | one.unwanted and index not in seen:
-                seen.add(index)
-                paths.append([*path, index])
-    return None
+def _reached(start: int, rules: Sequence[Rule], users: Mapping[str, Sequence[int]]) -> dict[int, int | None]:
+    """The rules that depend on what ``start`` derives, it too, each with the one before it on the shortest way."""
+    before: dict[int, int | None] = {start: None}
+    waiting = deque([start])
+    while waiting:
+        index = waiting.popleft()
+        emission = rules[index].emits
+        for user in users.get(emission.kind, ()) if emission else ():
+            if user not in before:
+                before[user] = index
+                waiting.append(user)
+    return before
+
+
+def _way(end: int, before: Mapping[int, int | None]) -> list[int]:
+    way: list[int] = []
+    step: int | None = end
+    while step is not None:
+        way.insert(0, step)
+        step = before[step]
+    return way

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,8 @@ from engine.inference import Engine, Inference, InvalidRules
 from engine.inference.checks import refused
 from tests.inference.brute import Brute
 from tests.inference.generate import Case, Generator, uses
+
+ROOT = Path(__file__).parents[2]
 
 BATCH = 250
 """Seeds to a child process."""
@@ -89,7 +92,7 @@ def case_of(seed: int) -> tuple[Case, bool]:
     """The case of a seed and whether it is a large one."""
     generator = Generator(seed)
     if seed % LARGE == 0:
-        return generator.case(generator.random.randint(30, 150), 40, 2), True
+        return generator.case(generator.random.randint(30, 150), 30, 2, small=True), True
     return generator.case(generator.random.randint(1, 5), 14, 3), False
 
 
@@ -170,7 +173,7 @@ def say(text: object) -> None:
     sys.stdout.flush()
 
 
-def child(first: int, number: int, progress: Path) -> None:
+def child(first: int, number: int, progress: Path, crash_at: int | None = None) -> None:
     """Check seeds; the one at work stands in ``progress``, the tally goes to stdout."""
     tally = Tally()
     with progress.open("w") as mark:
@@ -179,35 +182,30 @@ def child(first: int, number: int, progress: Path) -> None:
             mark.write(f"{seed:20}")
             mark.flush()
             try:
+                if seed == crash_at:
+                    os.abort()
                 check(seed, tally)
             except Exception as error:
                 tally.findings.append(f"{type(error).__name__}: {error}".partition("\n")[0][:500] + f" (seed {seed})")
     say(json.dumps(tally.__dict__))
 
 
-def batch(first: int, number: int) -> list[dict[str, Any]]:
+def batch(first: int, number: int, crash_at: int | None = None) -> list[dict[str, Any]]:
     """Tallies of the seeds from children; a seed that kills its child becomes a finding and is left out."""
     results: list[dict[str, Any]] = []
     end = first + number
     while first < end:
         with tempfile.TemporaryDirectory() as folder:
             progress = Path(folder, "seed")
-            command = [
-                sys.executable,
-                "-m",
-                "tests.inference.fuzz",
-                "--child",
-                str(first),
-                str(end - first),
-                str(progress),
-            ]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            command = [sys.executable, "-m", "tests.inference.fuzz", "--child", str(first), str(end - first)]
+            command += [str(progress), *(["--crash-at", str(crash_at)] if crash_at else [])]
+            done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
             if done.returncode == 0:
                 results.append(json.loads(done.stdout))
                 break
             died = int(progress.read_text()) if progress.exists() else first
         if died > first:
-            results += batch(first, died - first)
+            results += batch(first, died - first, crash_at)
         reason = f"child ended with {done.returncode}: {done.stderr.strip()[-200:]} (seed {died})"
         results.append({**Tally().__dict__, "findings": [reason]})
         first = died + 1
@@ -236,9 +234,10 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=1)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--child", nargs=3, metavar=("FIRST", "NUMBER", "FILE"), help=argparse.SUPPRESS)
+    parser.add_argument("--crash-at", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
-        child(int(options.child[0]), int(options.child[1]), Path(options.child[2]))
+        child(int(options.child[0]), int(options.child[1]), Path(options.child[2]), options.crash_at)
         return
     tally = run(options.first, options.rulesets, options.workers, progress=True)
     say(tally.text())

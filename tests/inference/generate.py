@@ -9,6 +9,8 @@ from typing import Literal, cast
 
 from engine.facts.model import Fact, Scalar, Source, Span
 from engine.facts.vocabulary import FieldSpec, FieldType, KindSpec, Vocabulary
+from engine.inference.aliases import told_apart
+from engine.inference.compile import compile_rules
 from engine.inference.results import InvalidRules
 from engine.inference.strata import EXPLAINED, stratify
 from engine.rules.model import (
@@ -49,6 +51,9 @@ VALUES: dict[str, list[Scalar]] = {
     "float": [0.0, -0.0, 1.0, 0.5, -0.5, 1e-05, 1e16, 5e-324, -5e-324, 1.5, 2.0, 1e300, float("inf"), float("-inf"), 3],
     "bool": [True, False],
 }
+SMALL = 24
+"""Conjunctions of a small rule, at most."""
+
 MISTYPED: list[Scalar] = [True, 1, "1", 1.0, float("nan")]
 
 COMMON = 3
@@ -77,13 +82,22 @@ class Generator:
         self.plain = [spec for spec in kinds if spec.nature not in ("derived", "coverage")]
         self.derived = [spec for spec in kinds if spec.nature == "derived"]
 
-    def case(self, rules: int, facts: int, incidents: int) -> Case:
+    def case(self, rules: int, facts: int, incidents: int, small: bool = False) -> Case:
+        """``small`` rules stand for few conjunctions, so that many of them can be compiled."""
         made = [self.rule(f"r{number}") for number in range(rules)]
+        if small:
+            made = [one for one in made if self.conjunctions(one) <= SMALL]
         if self.chance(0.1):  # alternatives of one rule
             made.append(self.alternative(made[0]))
         if self.chance(0.95):
             self.break_loops(made)
         return Case(self.vocabulary, made, [self.facts(self.random.randint(0, facts)) for _ in range(incidents)])
+
+    def conjunctions(self, rule: Rule) -> int:
+        try:
+            return sum(len(plan.conjunctions) for plan in compile_rules([told_apart(rule)], self.vocabulary))
+        except InvalidRules:
+            return SMALL + 1
 
     def alternative(self, rule: Rule) -> Rule:
         """A rule with the same id and aliases."""
