@@ -68,6 +68,17 @@ def number(text: str) -> int | None:
     return int(match[0].replace(",", "")) if match else None
 
 
+def hexadecimal(text: str) -> int | None:
+    """A number such as ``0x1f``; ``None`` for anything else."""
+    match = re.fullmatch(r"\s*(?:0x)?([0-9a-fA-F]{1,16})\s*", text)
+    return int(match[1], 16) if match else None
+
+
+def decimal(text: str) -> float | None:
+    """A plain decimal number, possibly negative; ``None`` for anything else."""
+    return float(text) if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", text) else None
+
+
 def source(file: EvidenceFile, line: Line) -> Source:
     """Where a line stands, its text cut to what a report quotes."""
     return Source(file.path, line.number, line.text.strip()[:500])

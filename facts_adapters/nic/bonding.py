@@ -33,7 +33,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     for begin, block in _ports.blocks(lines, _MEMBER):
         pairs = {m["name"]: (line, m["value"]) for line in block if (m := _PAIR.match(line.text))}
         yield from _member(file, bond, begin["netdev"], pairs)
-        if "Link Failure Count" in pairs and pairs["Link Failure Count"][1].isdigit():
+        if "Link Failure Count" in pairs and pairs["Link Failure Count"][1].isdecimal():
             line, value = pairs["Link Failure Count"]
             yield CounterSample(
                 source=_ports.source(file, line),

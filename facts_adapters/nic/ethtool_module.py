@@ -56,8 +56,10 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
             problem = "loss_of_lock" if "lock" in flag["name"].lower() else "loss_of_signal"
             problem = "other" if "fault" in flag["name"].lower() else problem
         elif power:
-            value = float(power["dbm"]) if power["dbm"] != "-inf" else -40.0
-            problem, lane = ("rx_power_low", power["lane"]) if value <= _DARK_DBM else (None, None)
+            value = -40.0 if power["dbm"] == "-inf" else _ports.decimal(power["dbm"])
+            problem, lane = (
+                ("rx_power_low", power["lane"]) if value is not None and value <= _DARK_DBM else (None, None)
+            )
         if problem:
             fields: _ports.Fields = {
                 "problem": problem,

@@ -38,8 +38,8 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
             "physical": _ports.physical_state(pairs.get("phys state", (block[0], ""))[1]),
             "rate_gbps": rate,
             "layer": layer if layer in ("InfiniBand", "Ethernet") else None,
-            "sm_lid": int(pairs["sm lid"][1], 16) if infiniband and "sm lid" in pairs else None,
-            "lid": int(pairs["base lid"][1], 16) if infiniband and "base lid" in pairs else None,
+            "sm_lid": _ports.hexadecimal(pairs["sm lid"][1]) if infiniband and "sm lid" in pairs else None,
+            "lid": _ports.hexadecimal(pairs["base lid"][1]) if infiniband and "base lid" in pairs else None,
         }
         yield _ports.observe("nic.port_state", where, fields, host=file.host, device=device, port=port, when=when)
         if state == "active" and rate:

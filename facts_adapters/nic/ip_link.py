@@ -84,7 +84,7 @@ def _text(
         if not match:
             continue
         for name, text in zip(match["names"].split(), values.text.split(), strict=False):
-            if name in _SHORT and text.isdigit():
+            if name in _SHORT and text.isdecimal():
                 counter = _SHORT[name]
                 if counter != "carrier_changes":
                     counter = f"{match['side'].lower()}_{counter}"

@@ -66,7 +66,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
 
 
 def _codes(text: str) -> list[int]:
-    return [int(part) for part in text.split(",") if part.isdigit() and int(part) < 64]
+    return [int(part) for part in text.split(",") if part.isdecimal() and int(part) < 64]
 
 
 def _ecn(file: EvidenceFile, line: Line, match: re.Match[str]) -> Observation:

@@ -82,7 +82,7 @@ def _facts(
     file: EvidenceFile, device: str | None, pairs: dict[str, tuple[Source, str]], when: Reading | None
 ) -> Iterator[Observation | CounterSample]:
     for name, counter in _COUNTERS.items():
-        if name in pairs and pairs[name][1].isdigit():
+        if name in pairs and pairs[name][1].isdecimal():
             yield CounterSample(
                 source=pairs[name][0],
                 family="mlxlink",
@@ -139,10 +139,7 @@ def _errors(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
 def _rate(text: str) -> float | None:
     if _NO_VALUE.search(text):
         return None
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    return float(text) if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?(?:[eE][+-]?\d{1,2})?", text) else None
 
 
 ADAPTER = Adapter(

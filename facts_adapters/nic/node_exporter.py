@@ -104,12 +104,16 @@ def _query(file: EvidenceFile, context: Context) -> Iterator[CounterSample]:
         place = text.find(f'"{labels.get("__name__", "")}"')
         source = Source(file.path, text.count("\n", 0, max(place, 0)) + 1, json.dumps(labels)[:500])
         for time, value in _kept(series.get("values") or [series.get("value")]):
-            yield from _sample(file, name, labels, value, source, context.reading(f"{float(time):.3f}"))
+            yield from _sample(file, name, labels, value, source, context.reading(f"{time:.3f}"))
 
 
 def _kept(values: list[Any]) -> Iterator[tuple[Any, str]]:
     """First and last point of every run of equal values."""
-    points = [(point[0], str(point[1])) for point in values if isinstance(point, list) and len(point) == 2]
+    points = [
+        (point[0], str(point[1]))
+        for point in values
+        if isinstance(point, list) and len(point) == 2 and isinstance(point[0], (int, float))
+    ]
     for index, point in enumerate(points):
         inner = 0 < index < len(points) - 1
         if not inner or points[index - 1][1] != point[1] or points[index + 1][1] != point[1]:
@@ -120,7 +124,7 @@ def _sample(
     file: EvidenceFile, name: str, labels: Mapping[str, str], value: str, source: Source, when: Reading | None
 ) -> Iterator[CounterSample]:
     known = _counter(name)
-    if not known or not re.fullmatch(r"\d+(?:\.0+)?|\d(?:\.\d+)?[eE]\+?\d+", value):
+    if not known or not re.fullmatch(r"\d{1,20}(?:\.0+)?|\d(?:\.\d{1,20})?[eE]\+?\d{1,2}", value):
         return
     device = labels.get("device")
     port = labels.get("port")

@@ -36,8 +36,9 @@ def _run(file: EvidenceFile, test: str, block: list[Line]) -> Iterator[Observati
     best: tuple[Line, float] | None = None
     for line in block:
         row = _ROW.match(line.text)
-        if row and (best is None or float(row["average"]) > best[1]):
-            best = (line, float(row["average"]))
+        average = _ports.decimal(row["average"]) if row else None
+        if average is not None and (best is None or average > best[1]):
+            best = (line, average)
     if best:
         fields: _ports.Fields = {
             "gbps": round(best[1] * _TO_GBPS[columns["unit"]], 2),

@@ -135,7 +135,7 @@ def cells(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
 def whole(text: str | None) -> int | None:
     """A count with thousands separators; ``None`` for ``N/A`` and anything else."""
     digits = (text or "").strip().replace(",", "")
-    return int(digits) if digits.isdigit() else None
+    return int(digits) if digits.isdecimal() else None
 
 
 def observation(

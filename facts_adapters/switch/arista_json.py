@@ -99,7 +99,7 @@ def _document(
         yield from _numbers(document, make, family, name, row)
     for name, row in _rows(values, "intfQueueCounters"):
         for queue, count in (row.get("queueCounters") or {}).items():
-            if str(queue).isdigit() and str(count).isdigit():
+            if str(queue).isdecimal() and str(count).isdecimal():
                 where = document.at(file.path, name, queue)
                 yield from make.sample(
                     "arista_queue", "ecn_marked_packets", int(count), where, port_name(name), int(queue)
@@ -137,7 +137,7 @@ def _interface(
         make = Counters(file, make.adapter, make.host, context.reading(f"{stamp:.3f}") or make.when)
     yield from _numbers(document, make, "arista_port", name, row)
     for queue, counts in (row.get("txQueues") or {}).items():
-        if isinstance(counts, dict) and str(queue).isdigit():
+        if isinstance(counts, dict) and str(queue).isdecimal():
             for counter in ("stuckCount", "recoveryCount"):
                 where = document.at(file.path, name, queue)
                 yield from make.sample(

@@ -59,7 +59,7 @@ def _walk(value: Any, port: str | None, make: Counters, text: str, depth: int = 
         where = Source(make.file.path, text.count("\n", 0, max(text.find(f'"{name}"'), 0)) + 1, f'"{name}"')
         if name in _QOS:
             for queue, counts in inner.items():
-                if isinstance(counts, dict) and str(queue).isdigit():
+                if isinstance(counts, dict) and str(queue).isdecimal():
                     yield from _numbers("cumulus_qos", counts, make, where, near, int(queue))
         elif near and any(key.startswith("SAI_PORT_STAT_") for key in inner):
             yield from _sai(inner, make, where, near)

@@ -13,7 +13,8 @@ _BEGINS = re.compile(
     r"^PING (?P<name>\S+)(?: \((?P<address>[\da-fA-F.:]+)\))?.*?(?P<size>\d+)(?:\(\d+\))? (?:data )?bytes"
 )
 _RESULT = re.compile(
-    r"\b(?P<sent>\d{1,9}) packets transmitted, (?P<got>\d{1,9}) (?:packets )?received.*?(?P<loss>[\d.]+)% packet loss"
+    r"\b(?P<sent>\d{1,9}) packets transmitted, (?P<got>\d{1,9}) (?:packets )?received.*?"
+    r"(?P<loss>\d{1,3}(?:\.\d+)?)% packet loss"
 )
 
 

@@ -64,7 +64,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
 
 
 def _priorities(row: dict[str, Any]) -> tuple[int, ...]:
-    return tuple(sorted({int(part) for part in str(row.get("pfc_enable", "")).split(",") if part.strip().isdigit()}))
+    return tuple(sorted({int(part) for part in str(row.get("pfc_enable", "")).split(",") if part.strip().isdecimal()}))
 
 
 def _ports(config: _Config) -> Iterator[Observation]:
@@ -123,7 +123,7 @@ def _codes(config: _Config) -> Iterator[Observation]:
         if used and not used.get(name):
             continue
         for code, group in codes.items():
-            if not (str(code).isdigit() and str(group).isdigit()):
+            if not (str(code).isdecimal() and str(group).isdecimal()):
                 continue
             if int(code) in _COMMON or int(group) in protected:
                 fields: dict[str, Scalar | None] = {

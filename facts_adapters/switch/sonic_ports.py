@@ -71,7 +71,7 @@ def _neighbour(file: EvidenceFile, table: Table, row: Row) -> Iterator[Observati
 
 def _priorities(file: EvidenceFile, table: Table, row: Row) -> Iterator[Observation]:
     listed = row.cells.get("Lossless priorities", "")
-    enabled = [part for part in listed.split(",") if part.strip().isdigit()]
+    enabled = [part for part in listed.split(",") if part.strip().isdecimal()]
     fields: dict[str, Scalar | None] = {
         "priorities": ",".join(part.strip() for part in enabled) or "none",
         "priority": int(enabled[0]) if len(enabled) == 1 else None,

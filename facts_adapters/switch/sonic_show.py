@@ -21,6 +21,7 @@ _KNOWN = re.compile(
 )
 _PFC = re.compile(r"PFC([0-7])$")
 _UNICAST = re.compile(r"UC(\d+)$")
+_PERCENT = re.compile(r"\d{1,3}(?:\.\d+)?%")
 _QUEUE = re.compile(r"(?P<port>\S+):(?P<queue>\d+)$")
 _SUMS = {
     "Counter/pkts": "packets",
@@ -62,7 +63,8 @@ def _utilisation(table: Table, file: EvidenceFile) -> Iterator[Observation]:
         loads = [
             (row, float(text[:-1]))
             for row in table.rows
-            if (text := row.cells.get(f"{direction.upper()}_UTIL", "")).endswith("%") and row.cells.get("STATE") == "U"
+            if _PERCENT.fullmatch(text := row.cells.get(f"{direction.upper()}_UTIL", ""))
+            and row.cells.get("STATE") == "U"
         ]
         if not any(load >= _FULL for _, load in loads):
             continue

@@ -72,7 +72,7 @@ def _flow_control(match: re.Match[str], where: Source, make: Counters) -> Observ
     enabled = match["list"].replace("-", ",") if match["oper"] in ("Enabled", "On") else "none"
     fields: dict[str, Scalar | None] = {
         "priorities": enabled,
-        "priority": int(enabled) if enabled.isdigit() else None,
+        "priority": int(enabled) if enabled.isdecimal() else None,
     }
     return observation("switch.lossless_config", where, fields, host=make.host, port=match["port"], when=make.when)
 
