@@ -39,9 +39,14 @@ def value_of(observation: Observation, name: str) -> Scalar | None:
 
 
 def check(signatures: Iterable[Signature]) -> list[Problem]:
-    """Samples that do not come out as stated and near misses that hit."""
+    """Patterns that cannot be used or are slow, samples that do not come out as stated, near misses that hit."""
     problems: list[Problem] = []
     for signature in signatures:
+        fault = signature.pattern.fault
+        if fault:
+            code = "FF208" if "compile" in fault else "FF209"
+            problems.append(_problem(signature, f"the pattern {fault}", signature.pattern.text, code))
+            continue
         for index, sample in enumerate(signature.samples, start=1):
             found = [observation for _, observation in hits(sample.line, (signature,))]
             if not found:
@@ -65,10 +70,10 @@ def _slow(signature: Signature) -> list[Problem]:
     for unit in _UNITS:
         line = f"{signature.literals[0]} {unit * 500}"
         started = time.process_time()
-        signature.pattern.search(line)
+        signature.pattern.compiled.search(line)
         if time.process_time() - started > SLOWEST_S:
             message = f"the pattern takes more than {SLOWEST_S} s on a line of 500 times {unit!r}"
-            return [_problem(signature, message, signature.pattern.pattern)]
+            return [_problem(signature, message, signature.pattern.text)]
     return []
 
 
@@ -81,8 +86,6 @@ def _differences(observation: Observation, expected: object) -> list[str]:
     ]
 
 
-def _problem(signature: Signature, message: str, line: str) -> Problem:
+def _problem(signature: Signature, message: str, line: str, code: str = "FF220") -> Problem:
     path, number = signature.place
-    return Problem(
-        path, number, 1, "FF220", message, snippet=line.partition("\n")[0], where=f"signature {signature.name}"
-    )
+    return Problem(path, number, 1, code, message, snippet=line.partition("\n")[0], where=f"signature {signature.name}")

@@ -78,23 +78,31 @@ class Probe:
 
     signature: Signature
     literals: tuple[str, ...]
-    anchored: bool
 
     @classmethod
     def of(cls, signature: Signature) -> Probe:
         """The probe of a signature."""
-        return cls(signature, signature.literals, signature.anchored)
+        return cls(signature, signature.literals)
 
     def __call__(self, text: str) -> bool:
-        """Whether the signature may match in the line; certain only where it says no."""
+        """Whether the signature may match in the line; certain only where it says no.
+
+        A pattern that holds to an end of the message is not searched: the whole line tells nothing about it. Raises
+        :class:`facts_adapters.text.patterns.UnfitPattern` where a literal is found and the pattern cannot be used.
+        """
         for literal in self.literals:
             if literal in text:
-                return self.anchored or len(text) > LONGEST_SEARCH or self.signature.probe(text) or text[:1] == "{"
+                pattern = self.signature.pattern
+                search = pattern.compiled.search
+                return pattern.anchored or len(text) > LONGEST_SEARCH or search(text) is not None or text[:1] == "{"
         return False
 
 
 def matches(path: str, number: int, line: str, segment: Segment, signatures: Sequence[Signature]) -> Iterator[Found]:
-    """The signatures that hit in a segment, each once per different outcome."""
+    """The signatures that hit in a segment, each once per different outcome.
+
+    Raises :class:`facts_adapters.text.patterns.UnfitPattern` where a literal is found and the pattern cannot be used.
+    """
     seen: set[tuple[object, ...]] = set()
     for signature in signatures:
         if not signature.fits(segment.envelope.kinds):
@@ -111,10 +119,11 @@ def _search(signature: Signature, segment: Segment) -> Iterable[re.Match[str]]:
     for text in (segment.envelope.message, segment.text):
         if not any(literal in text for literal in signature.literals):
             continue
+        finditer = signature.pattern.compiled.finditer
         if len(text) > LONGEST_SEARCH:
-            found = [m for window in _windows(text, signature.literals) for m in signature.pattern.finditer(window)]
+            found = [match for window in _windows(text, signature.literals) for match in finditer(window)]
         else:
-            found = list(signature.pattern.finditer(text))
+            found = list(finditer(text))
         if found:
             return found
     return ()

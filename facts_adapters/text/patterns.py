@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Collection, Iterable
+from functools import cached_property
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -25,9 +26,72 @@ _REFUSED = {
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 _UNBOUNDED = 1000
 
+_SUSPICIOUS = re.compile(r"\(\?[=!<>(]|\(\?P=|\\[1-9]|[*+?}]\+|\)[*+{]|\(\?[a-zA-Z]*x")
+"""What every look-around, reference, possessive repeat or repeated group looks like, and harmless text at times.
+
+In a verbose pattern (``x``) white space may stand in between.
+"""
+
+_ANCHOR = re.compile(r"(?<!\[)\^|\\\[\^|\$|\\[AZ]")
+_GROUP = re.compile(r"\\.|\(\?P<(?P<name>\w+)>", re.DOTALL)
+
+
+class UnfitPattern(ValueError):  # noqa: N818 - it is the pattern that is unfit
+    """A signature's pattern cannot be used."""
+
+
+class Expression:
+    """The pattern of a signature, parsed and compiled when that is first asked for, and only once.
+
+    Most signatures meet no line of an incident that holds their literals: compiling all patterns would take longer
+    than reading the incident.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return f"Expression({self.text!r})"
+
+    @cached_property
+    def groups(self) -> frozenset[str]:
+        """Names of the groups, without compiling."""
+        return frozenset(match["name"] for match in _GROUP.finditer(self.text) if match["name"])
+
+    @cached_property
+    def compiled(self) -> re.Pattern[str]:
+        """The compiled pattern. Raises :class:`UnfitPattern` for every :attr:`fault`."""
+        if self.fault:
+            raise UnfitPattern(self.fault)
+        return re.compile(self.text)
+
+    @cached_property
+    def fault(self) -> str:
+        """Why the pattern cannot be used, in words that follow "the pattern"; empty where it can."""
+        try:
+            pattern = re.compile(self.text)
+        except (re.error, RecursionError, OverflowError) as error:
+            return f"does not compile: {error}"
+        reason = unsafe(self.text)
+        if reason:
+            return f"uses {reason}"
+        return "matches an empty text" if pattern.search("") else ""
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """Texts of which every match holds one; see :func:`required`."""
+        return required(self.text)
+
+    @cached_property
+    def anchored(self) -> bool:
+        """Whether the pattern holds to the beginning or the end of the text."""
+        return anchored(self.text)
+
 
 def unsafe(pattern: str) -> str:
     """What makes the pattern unfit (``look-around``, ``nested repeats`` …), empty where it is fit."""
+    if not _SUSPICIOUS.search(pattern):
+        return ""
     try:
         nodes: Any = parser.parse(pattern)
         return _walk(nodes)
@@ -113,6 +177,8 @@ def _collect(nodes: Any, runs: list[str], found: list[tuple[str, ...]]) -> None:
 
 def anchored(pattern: str) -> bool:
     """Whether the pattern holds to the beginning or the end of the text."""
+    if not _ANCHOR.search(pattern):
+        return False
     try:
         nodes: Any = parser.parse(pattern)
     except (re.error, RecursionError):

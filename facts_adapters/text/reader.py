@@ -14,6 +14,7 @@ from facts_adapters.text.identity import LITERALS, Identity
 from facts_adapters.text.lines import LONGEST_LINE, decode, plain
 from facts_adapters.text.match import Probe, matches, segments
 from facts_adapters.text.neighbours import Neighbours, around
+from facts_adapters.text.patterns import UnfitPattern
 from facts_adapters.text.scan import Data, Hit, Lines, Literals, scan
 from facts_adapters.text.signatures import Signature
 
@@ -67,10 +68,10 @@ class TextReader:
         self.signatures = tuple(signatures)
         self.blocks = tuple(blocks)
         self._identity_owner = len(self.signatures) + len(self.blocks)
-        owned = [(text, i) for i, signature in enumerate(self.signatures) for text in signature.sought]
+        owned = [(text, i) for i, signature in enumerate(self.signatures) for text in signature.literals]
         owned += [(text, len(self.signatures) + i) for i, block in enumerate(self.blocks) for text in block.literals]
         owned += [(text, self._identity_owner) for text in LITERALS]
-        self._literals = Literals(owned)
+        self._literals = Literals(owned, self._rarer)
         self._probes = [Probe.of(signature) for signature in self.signatures]
         self._split: dict[tuple[int, ...], tuple[list[Probe], list[BlockReader], bool]] = {}
 
@@ -90,6 +91,10 @@ class TextReader:
         for hit in hits:
             work.hit(hit)
         return work.finish(world)
+
+    def _rarer(self, owner: int) -> Collection[str]:
+        """What is sought for an owner whose literals are common."""
+        return self.signatures[owner].sought() if owner < len(self.signatures) else ()
 
     def split_owners(self, owners: tuple[int, ...]) -> tuple[list[Probe], list[BlockReader], bool]:
         """Signatures, block readers and whether the line tells ranks, from the owners of a hit."""
@@ -131,6 +136,7 @@ class _Work:
         self.identities = 0
         self.cut = False
         self.frequent: dict[str, deque[Hit]] = {}
+        self.unfit: set[str] = set()
         self.blocks_until: dict[tuple[str, tuple[object, ...]], int] = {}
 
     def sample(self, numbers: Sequence[int]) -> None:
@@ -178,11 +184,20 @@ class _Work:
         if only:
             return name == only
         if name not in self.frequent:
-            return probe(text)
+            try:
+                return probe(text)
+            except UnfitPattern as error:
+                self._unfit(name, error, hit.number)
+                return False
         if len(self.frequent[name]) == LAST_LINES:
             self.result.folded[name] += 1
         self.frequent[name].append(hit)
         return False
+
+    def _unfit(self, name: str, error: UnfitPattern, number: int) -> None:
+        if name not in self.unfit:
+            self.unfit.add(name)
+            self.context.warn(self.path, number, f"the signature {name} is left out: its pattern {error}")
 
     def _count(self, name: str) -> None:
         self.result.hits[name] += 1

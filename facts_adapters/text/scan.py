@@ -14,7 +14,7 @@ import mmap
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 Data = bytes | mmap.mmap
@@ -29,6 +29,15 @@ MOST_KINDS_OF_LINE = 200_000
 """Lines without digits that are remembered before the memory of them is emptied."""
 
 
+COMMON = 200
+"""Lines of one file with an owner's literals beyond which rarer texts are sought for it."""
+
+_FIRST_LOOK = 500
+"""Hits after which the number of each owner's hits is looked at for the first time; then each time they doubled."""
+
+_Entry = tuple[bytes, list[int]]
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A logical line that holds literals: its line number, where its bytes stand, and the owners of the literals."""
@@ -40,25 +49,58 @@ class Hit:
 
 
 class Literals:
-    """A set of literals, each with an owner (an index of the caller's)."""
+    """A set of literals, each with an owner (an index of the caller's).
 
-    def __init__(self, literals: Iterable[tuple[str, int]]) -> None:
-        owners: dict[bytes, list[int]] = {}
+    ``rarer`` names the texts to seek instead for an owner whose literals turn out common, none where there are none;
+    it is asked once per owner, and its answer holds for all files after.
+    """
+
+    def __init__(
+        self, literals: Iterable[tuple[str, int]], rarer: Callable[[int], Collection[str]] = lambda _: ()
+    ) -> None:
+        self._owners: dict[bytes, list[int]] = {}
         for text, owner in literals:
-            owners.setdefault(text.encode().translate(None, _DIGITS), []).append(owner)
-        self._always = tuple(owners.pop(b"", ()))
-        self._tiny = [(text, tuple(indices)) for text, indices in owners.items() if len(text) < _SHORT]
-        self._short: dict[bytes, list[tuple[bytes, tuple[int, ...]]]] = {}
-        for literal, indices in owners.items():
-            if _SHORT <= len(literal) < _LEAST:
-                self._short.setdefault(literal[:_SHORT], []).append((literal, tuple(indices)))
-        self._index: dict[bytes, list[tuple[bytes, tuple[int, ...]]]] = {}
-        long = {text: tuple(found) for text, found in owners.items() if len(text) >= _LEAST}
-        common = Counter(text[i : i + _RUN] for text in long for i in range(len(text) - _RUN + 1))
-        for literal, found in long.items():
-            for run in min(map(_runs, _windows(literal)), key=lambda runs: sum(common[run] for run in runs)):
-                self._index.setdefault(run, []).append((literal, found))
+            self._owners.setdefault(_bare(text), []).append(owner)
+        self._rarer = rarer
+        self._asked: set[int] = set()
+        self._always = self._owners.pop(b"", [])
+        self._tiny: list[_Entry] = []
+        self._short: dict[bytes, list[_Entry]] = {}
+        self._index: dict[bytes, list[_Entry]] = {}
+        long = (text for text in self._owners if len(text) >= _LEAST)
+        self._common = Counter(text[i : i + _RUN] for text in long for i in range(len(text) - _RUN + 1))
+        for literal, owners in self._owners.items():
+            self._place(literal, owners)
         self._seen: dict[bytes, tuple[int, ...]] = {}
+
+    def _place(self, literal: bytes, owners: list[int]) -> None:
+        entry = (literal, owners)
+        if len(literal) < _SHORT:
+            self._tiny.append(entry)
+        elif len(literal) < _LEAST:
+            self._short.setdefault(literal[:_SHORT], []).append(entry)
+        else:
+            start = _rarest(literal, self._common)
+            for i in range(start, start + _RUN):
+                self._index.setdefault(literal[i : i + _RUN], []).append(entry)
+
+    def narrow(self, hits: Iterable[Hit]) -> None:
+        """Seek rarer texts for the owners that own many of these hits."""
+        counts = Counter(owner for hit in hits for owner in hit.owners)
+        for owner in sorted(owner for owner, count in counts.items() if count > COMMON and owner not in self._asked):
+            self._asked.add(owner)
+            texts = {_bare(text) for text in self._rarer(owner)}
+            if not texts or b"" in texts or all(owner in self._owners.get(text, ()) for text in texts):
+                continue
+            for owners in (self._always, *self._owners.values()):
+                while owner in owners:
+                    owners.remove(owner)
+            for text in sorted(texts):
+                if text not in self._owners:
+                    self._owners[text] = []
+                    self._place(text, self._owners[text])
+                self._owners[text].append(owner)
+            self._seen.clear()
 
     def owners(self, line: bytes) -> tuple[int, ...]:
         """Owners of the literals that may stand in the line, in ascending order (never too few)."""
@@ -88,13 +130,15 @@ class Literals:
         return tuple(sorted(found))
 
 
-def _windows(literal: bytes) -> Iterator[bytes]:
-    return (literal[i : i + _LEAST] for i in range(len(literal) - _LEAST + 1))
+def _bare(text: str) -> bytes:
+    return text.encode().translate(None, _DIGITS)
 
 
-def _runs(window: bytes) -> list[bytes]:
-    """Four runs of which one lies on a multiple of four wherever the window stands in a line."""
-    return [window[i : i + _RUN] for i in range(_RUN)]
+def _rarest(literal: bytes, common: Counter[bytes]) -> int:
+    """Where the four runs begin that are rarest together: one of them lies on a multiple of four in every line."""
+    counts = [common[literal[i : i + _RUN]] for i in range(len(literal) - _RUN + 1)]
+    sums = [sum(counts[i : i + _RUN]) for i in range(len(counts) - _RUN + 1)]
+    return sums.index(min(sums))
 
 
 def raw_lines(data: Data) -> Iterator[bytes]:
@@ -109,7 +153,7 @@ def scan(data: Data, literals: Literals) -> tuple[array[int], list[Hit]]:
     """Where each line begins (one more entry for the end), and the lines that hold literals, in order."""
     starts = array("Q")
     hits: list[Hit] = []
-    position, owners_of = 0, literals.owners
+    position, owners_of, look_at = 0, literals.owners, _FIRST_LOOK
     for number, raw in enumerate(raw_lines(data), start=1):
         starts.append(position)
         length = len(raw)
@@ -121,6 +165,9 @@ def scan(data: Data, literals: Literals) -> tuple[array[int], list[Hit]]:
             if owners:
                 hits.append(Hit(number, position, position + length, owners))
         position += length
+        if len(hits) >= look_at:
+            literals.narrow(hits)
+            look_at = 2 * len(hits)
     starts.append(position)
     return starts, hits
 

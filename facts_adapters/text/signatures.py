@@ -16,7 +16,7 @@ from engine.authored import Document, InvalidDocument, Problem, load_document
 from engine.authored.problem import did_you_mean
 from engine.facts.model import SECOND, SUBJECT_FIELDS, Scalar
 from engine.facts.vocabulary import FieldSpec, FieldType, Vocabulary
-from facts_adapters.text.patterns import anchored, required, selectivity, unsafe
+from facts_adapters.text.patterns import Expression, selectivity
 from facts_adapters.text.values import convert, number
 
 _SELECTIVE = 12
@@ -72,7 +72,7 @@ class Signature:
     name: str
     emits: str
     literals: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: Expression
     types: Mapping[str, FieldSpec]
     constants: Mapping[str, Scalar] = field(default_factory=dict)
     mapped: Mapping[str, Mapped] = field(default_factory=dict)
@@ -88,21 +88,16 @@ class Signature:
         """Name of the source that the signature belongs to."""
         return self.name.partition("/")[0]
 
-    def probe(self, text: str) -> bool:
-        """A cheap look at a whole line that is not long: whether the pattern can match in it."""
-        return self.pattern.search(text) is not None
-
-    @property
     def sought(self) -> tuple[str, ...]:
-        """Texts of which one stands in every line that matches: the literals, or what the pattern itself requires."""
-        must, least = required(self.pattern.pattern), selectivity(self.literals)
-        rarer = selectivity(must) >= max(_RARE, least + 1) and len(must) <= _RARE
-        return must if least < _SELECTIVE and rarer else self.literals
+        """Texts of which one stands in every line that matches: the literals, or what the pattern itself requires.
 
-    @property
-    def anchored(self) -> bool:
-        """Whether the pattern holds to an end of the message, so that a search in the whole line tells nothing."""
-        return anchored(self.pattern.pattern)
+        Asked for only where the literals turn out common, because it takes a look into the pattern.
+        """
+        least = selectivity(self.literals)
+        if least >= _SELECTIVE:
+            return self.literals
+        must = self.pattern.required
+        return must if selectivity(must) >= max(_RARE, least + 1) and len(must) <= _RARE else self.literals
 
     def fits(self, kinds: Iterable[str]) -> bool:
         """Whether the signature may match in a line whose envelope has these kinds."""
@@ -152,7 +147,11 @@ class SignatureSet:
 
 
 def load_signatures(paths: Iterable[Path], vocabulary: Vocabulary) -> SignatureSet:
-    """Read signature files (and folders of them, in the order of their names). Faulty entries are left out."""
+    """Read signature files (and folders of them, in the order of their names). Faulty entries are left out.
+
+    The patterns themselves are not looked at: :func:`facts_adapters.text.check.check` does that, and the reader when
+    it first needs one.
+    """
     signatures: list[Signature] = []
     problems: list[Problem] = []
     for path in _files(paths):
@@ -240,7 +239,7 @@ class _Reader:
         constants, mapped = self._set(entry.get("set"), types), self._map(entry.get("map"), types, pattern)
         lag_from = self._lag_from(entry.get("lag_from"), pattern)
         used = {m.group for m in mapped.values()} | ({lag_from[0]} if lag_from else set()) | set(RESERVED_GROUPS)
-        for group in pattern.groupindex:
+        for group in sorted(pattern.groups):
             if group not in types and group not in used:
                 hint = did_you_mean(group, types) or "Use (?:...) for a group that is not kept"
                 self._wrong("FF206", ("pattern",), f"the group {group} is no field of {kind}", hint)
@@ -256,21 +255,11 @@ class _Reader:
             place=(self.document.path, self.document.position(self.way)[0]),
         )  # fmt: skip
 
-    def _pattern(self, text: object) -> re.Pattern[str] | None:
+    def _pattern(self, text: object) -> Expression | None:
         if not isinstance(text, str) or not text:
             self._wrong("FF208", ("pattern",), "pattern is a regular expression in quotes")
             return None
-        try:
-            pattern = re.compile(text)
-        except re.error as error:
-            self._wrong("FF208", ("pattern",), f"the pattern does not compile: {error}")
-            return None
-        reason = unsafe(text)
-        if reason:
-            self._wrong("FF209", ("pattern",), f"the pattern uses {reason}")
-        if pattern.search(""):
-            self._wrong("FF209", ("pattern",), "the pattern matches an empty text")
-        return pattern
+        return Expression(text)
 
     def _value(self, name: str, value: object, spec: FieldSpec | None, where: tuple[str | int, ...]) -> Scalar | None:
         if spec is None:
@@ -296,14 +285,14 @@ class _Reader:
             self._wrong("FF210", ("set",), "set is a mapping of fields to constants")
         return found
 
-    def _map(self, value: object, types: Mapping[str, FieldSpec], pattern: re.Pattern[str]) -> dict[str, Mapped]:
+    def _map(self, value: object, types: Mapping[str, FieldSpec], pattern: Expression) -> dict[str, Mapped]:
         found: dict[str, Mapped] = {}
         if value is not None and not isinstance(value, dict):
             self._wrong("FF211", ("map",), "map is a mapping of fields to {from, values, default}")
         for name, rule in value.items() if isinstance(value, dict) else ():
             group = rule.get("from") if isinstance(rule, dict) else None
             values = rule.get("values") if isinstance(rule, dict) else None
-            if not isinstance(group, str) or group not in pattern.groupindex or not isinstance(values, dict):
+            if not isinstance(group, str) or group not in pattern.groups or not isinstance(values, dict):
                 self._wrong("FF211", ("map", name), "a mapped field needs from (a group of the pattern) and values")
                 continue
             checked = {k: self._value(name, v, types.get(name), ("map", name, "values", k)) for k, v in values.items()}
@@ -322,11 +311,11 @@ class _Reader:
             return None
         return int(least * SECOND), int(most * SECOND)
 
-    def _lag_from(self, value: object, pattern: re.Pattern[str]) -> tuple[str, int] | None:
+    def _lag_from(self, value: object, pattern: Expression) -> tuple[str, int] | None:
         if value is None:
             return None
         group, unit = (value.get("group"), value.get("unit", "s")) if isinstance(value, dict) else (None, None)
-        if not isinstance(group, str) or group not in pattern.groupindex or unit not in _UNITS:
+        if not isinstance(group, str) or group not in pattern.groups or unit not in _UNITS:
             self._wrong("FF212", ("lag_from",), "lag_from is {group: a group of the pattern, unit: s, ms, us or min}")
             return None
         return group, _UNITS[str(unit)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facts_adapters.text.scan import Lines, Literals, scan
+from facts_adapters.text.scan import COMMON, Hit, Lines, Literals, scan
 
 texts = st.text(alphabet="abcXY 12:/[]é", min_size=1, max_size=14)
 
@@ -19,6 +19,26 @@ def test_every_literal_is_found(literals: list[str], lines: list[tuple[str, int,
         expected = {i for i, literal in enumerate(literals) if literal in line}
         assert expected <= set(scanner.owners(line.encode()))
         assert expected <= set(scanner.owners(line.encode())), "also from memory"
+
+
+@given(
+    st.lists(texts, min_size=1, max_size=6),
+    st.lists(st.lists(texts, max_size=3), min_size=6, max_size=6),
+    st.lists(texts, min_size=1, max_size=6),
+)
+def test_nothing_is_missed_after_rarer_texts_took_the_place_of_literals(
+    literals: list[str], rarer: list[list[str]], lines: list[str]
+) -> None:
+    scanner = Literals(((text, index) for index, text in enumerate(literals)), lambda owner: rarer[owner])
+    for line in (*literals, *lines):
+        scanner.owners(line.encode())
+    for index in (0, len(literals) - 1):
+        scanner.narrow([Hit(1, 0, 1, (index,))] * (COMMON + 1))
+    for index, literal in enumerate(literals):
+        digits_only = any(text.isdigit() for text in rarer[index])
+        replaced = index in (0, len(literals) - 1) and rarer[index] and not digits_only
+        for text in rarer[index] if replaced else [literal]:
+            assert index in scanner.owners(f"{lines[0]}{text}".encode())
 
 
 def test_ordinary_lines_have_no_owners() -> None:

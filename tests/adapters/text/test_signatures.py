@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
 
 from engine.facts.vocabulary import FieldSpec, load_vocabulary
 from facts_adapters.text.check import check
-from facts_adapters.text.patterns import anchored, required, unsafe
+from facts_adapters.text.patterns import Expression, UnfitPattern, anchored, required, unsafe
+from facts_adapters.text.reader import TextReader, TextResult
 from facts_adapters.text.signatures import SignatureSet, load_signatures
 from facts_adapters.text.values import convert
 from knowledge import BUILTIN
+from tests.adapters.text.conftest import Notes
 
 Load = Callable[[str], SignatureSet]
 
@@ -51,9 +54,7 @@ def test_a_sound_file(load: Load) -> None:
         ("    emits: comm.lost\n", "    emits: comm.lsot\n", "FF204", "no fact kind"),
         ("literals: [lost]", "literals: []", "FF205", "literals"),
         ("(?P<status>", "(?P<state>", "FF206", "no field"),
-        ("pattern: 'lost", "pattern: '(lost", "FF208", "compile"),
-        ("lost (?P<status>\\\\d+)", "lost (?=x)(?P<status>\\\\d+)", "FF209", "look-around"),
-        ("lost (?P<status>\\\\d+)", "(?P<status>(?:\\\\d+)*)", "FF209", "nested repeats"),
+        ("    pattern: 'lost (?P<status>\\\\d+)'\n", "", "FF208", "in quotes"),
         ("literals: [lost]", "literals: [lost]\n    only_in: [kernle]", "FF207", "envelope"),
         ("literals: [lost]", "literals: [lost]\n    set: {way: sideways}", "FF210", "no value"),
         ("literals: [lost]", "literals: [lost]\n    set: {share: much}", "FF210", "must be float"),
@@ -74,6 +75,79 @@ def test_problems_have_a_place(load: Load, old: str, new: str, code: str, words:
     assert matching[0].line >= 1
     if matching[0].level == "error":
         assert not found.signatures
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code", "words"),
+    [
+        (r"(lost (?P<status>\d+)", "FF208", "does not compile"),
+        (r"lost (?=x)(?P<status>\d+)", "FF209", "look-around"),
+        (r"lost (?P<status>(?:\d+)*)", "FF209", "nested repeats"),
+        (r"(?P<status>\d+)?", "FF209", "an empty text"),
+    ],
+)
+def test_an_unfit_pattern_is_refused_by_the_check_and_left_out_by_the_reader(
+    load: Load, notes: Notes, pattern: str, code: str, words: str
+) -> None:
+    found = load(ENTRY.replace(r"lost (?P<status>\d+)", pattern))
+    assert not found.problems
+    (problem,) = check(found.signatures)
+    assert (problem.code, problem.level) == (code, "error")
+    assert words in problem.message
+    assert problem.line == ENTRY[: ENTRY.index("- id")].count("\n") + 1
+
+    result = TextReader(found.signatures).read("f.log", b"found 1\nlost 1\nlost 2\n", notes)
+    assert not result.observations
+    ((path, line, reason),) = notes.warnings
+    assert (path, line) == ("f.log", 2)
+    assert "toy/a" in reason
+    assert words in reason
+
+
+def test_loading_looks_into_no_pattern(load: Load, notes: Notes, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a pattern is looked into")
+
+    vocabulary = load_vocabulary()
+    with monkeypatch.context() as patch:
+        patch.setattr(re, "compile", refuse)
+        patch.setattr("facts_adapters.text.patterns.parser.parse", refuse)
+        builtin = load_signatures([BUILTIN / "signatures"], vocabulary)
+        assert not [problem for problem in builtin.problems if problem.level == "error"]
+        TextReader(builtin.signatures)
+        reader = TextReader(load(ENTRY).signatures)
+    assert not reader.read("f.log", b"found 1\n", notes).observations
+    assert "compiled" not in vars(reader.signatures[0].pattern)
+    assert len(reader.read("f.log", b"lost 1\n", notes).observations) == 1
+    assert "compiled" in vars(reader.signatures[0].pattern)
+
+
+def test_an_expression() -> None:
+    expression = Expression(r"\\(?P<a>x)\(?P<b>(?P<c>y)[(?P<d>]*")
+    assert expression.groups == {"a", "c", "d"}
+    with pytest.raises(UnfitPattern, match="look-around"):
+        _ = Expression("(?=a)b").compiled
+
+
+def common_words(least: int) -> list[bytes]:
+    """Lines of which every one holds a literal that is common there, and every tenth what the pattern asks for."""
+    return [b"lost %d packets of many\n" % n if n % 10 == 0 else b"lost and found %d\n" % n for n in range(least)]
+
+
+def test_common_literals_are_replaced_by_what_the_pattern_requires(load: Load, notes: Notes) -> None:
+    text = ENTRY.replace(r"lost (?P<status>\d+)", r"lost (?P<status>\d+) packets of many")
+    text = text.replace("line: lost 1,", "line: lost 1 packets of many,")
+    found = load(text)
+    assert not check(found.signatures)
+
+    def numbers(result: TextResult) -> list[object]:
+        return [observation.fields["status"] for observation in result.observations]
+
+    reader = TextReader(found.signatures)
+    whole = b"".join(common_words(2000))
+    assert numbers(reader.read("f.log", whole, notes)) == [*range(0, 2000, 10)]
+    assert reader.read("f.log", whole, notes).hits == {"toy/a": 200}
+    assert numbers(TextReader(found.signatures).read("f.log", b"".join(common_words(50)), notes)) == [0, 10, 20, 30, 40]
 
 
 def test_an_id_stands_once(load: Load) -> None:
@@ -155,8 +229,8 @@ def test_what_is_required_stands_in_every_match() -> None:
     for signature in load_signatures([BUILTIN / "signatures"], load_vocabulary()).signatures:
         for sample in signature.samples:
             for line in sample.line.split("\n"):
-                for match in signature.pattern.finditer(line):
-                    texts = required(signature.pattern.pattern)
+                for match in signature.pattern.compiled.finditer(line):
+                    texts = signature.pattern.required
                     assert not texts or any(text in match[0] for text in texts), signature.name
 
 
@@ -164,3 +238,5 @@ def test_anchors() -> None:
     assert anchored(r"^a")
     assert anchored(r"(?:x|y$)")
     assert not anchored(r"[^a]\b")
+    assert not anchored(r"a\$ [$]")
+    assert anchored(r"\[^a")
