@@ -281,6 +281,8 @@ def diagnose(
 
 def forced_adapters(forced: Mapping[str, str]) -> list[Forced]:
     """``--adapter NAME=GLOB``; an unknown name is an error."""
+    if not forced:
+        return []
     from engine.authored.problem import did_you_mean
     from facts_adapters.discovery import Forced, registry
 

@@ -15,7 +15,7 @@ def differing_settings(facts: Sequence[Fact], vocabulary: Vocabulary) -> list[Ob
     """``compare.differs`` observations for every unit whose value is not the majority's.
 
     Only kinds with ``compare`` in the vocabulary take part. With two units both differ and no majority is claimed.
-    A unit that states other settings of the same kind but not this one counts as "(not set)".
+    Where the vocabulary says so, a unit that states other settings of the kind but not this one counts as "(not set)".
     """
     found: list[Observation] = []
     for kind in sorted({fact.kind for fact in facts}):
@@ -33,7 +33,7 @@ def differing_settings(facts: Sequence[Fact], vocabulary: Vocabulary) -> list[Ob
             key = tuple(str(fact.fields.get(name, "")) for name in comparison.key)
             groups[key][unit].setdefault(str(value), fact)
         for key, by_unit in sorted(groups.items()):
-            found.extend(_odd_ones(kind, key, by_unit, units, bool(comparison.key)))
+            found.extend(_odd_ones(kind, key, by_unit, units, comparison.unset))
     return found
 
 
@@ -105,18 +105,30 @@ def _silent(facts: Sequence[Fact], covered: set[int]) -> Iterable[Observation]:
 
 
 def _behind(facts: Sequence[Fact]) -> Iterable[Observation]:
-    status: dict[str, dict[int, tuple[int, Fact]]] = defaultdict(dict)
+    """Ranks whose last launched collective lies before the one that the others wait in.
+
+    Ranks launch ahead of what has finished, so different numbers alone say nothing: only a rank that has not launched
+    the collective that timed out is behind.
+    """
+    launched: dict[str, dict[int, tuple[int, Fact]]] = defaultdict(dict)
+    awaited: dict[str, list[int]] = defaultdict(list)
     for fact in facts:
-        enqueued = fact.fields.get("last_enqueued")
-        if fact.kind != "comm.work_status" or fact.scope != "incident" or not isinstance(enqueued, int):
+        group, enqueued, number = (
+            str(fact.fields.get("pg", "")),
+            fact.fields.get("last_enqueued"),
+            fact.fields.get("seq"),
+        )
+        if fact.kind != "comm.work_status" or fact.scope != "incident":
             continue
-        for rank in fact.ranks:
-            known = status[str(fact.fields.get("pg", ""))].get(rank)
-            if known is None or known[0] < enqueued:
-                status[str(fact.fields.get("pg", ""))][rank] = (enqueued, fact)
-    for group, by_rank in sorted(status.items()):
-        top = max(enqueued for enqueued, _ in by_rank.values())
-        behind = {rank: item for rank, item in by_rank.items() if item[0] < top}
+        if isinstance(number, int):
+            awaited[group].extend(number for _ in fact.ranks)
+        if isinstance(enqueued, int):
+            for rank in fact.ranks:
+                if rank not in launched[group] or launched[group][rank][0] < enqueued:
+                    launched[group][rank] = (enqueued, fact)
+    for group, by_rank in sorted(launched.items()):
+        target = _most_awaited(awaited[group])
+        behind = {rank: item for rank, item in by_rank.items() if target is not None and item[0] < target}
         if not behind or len(behind) > len(by_rank) // 2:
             continue
         least = min(enqueued for enqueued, _ in behind.values())
@@ -130,3 +142,11 @@ def _behind(facts: Sequence[Fact]) -> Iterable[Observation]:
                     rank=rank,
                     adapter="comparison",
                 )
+
+
+def _most_awaited(numbers: Sequence[int]) -> int | None:
+    """The sequence number that most ranks wait in; of equals the later one."""
+    if not numbers:
+        return None
+    counts = Counter(numbers)
+    return max(counts, key=lambda number: (counts[number], number))

@@ -149,11 +149,7 @@ def before(first: Fact, second: Fact) -> Order:
 
 
 def _certainly_before(first: Fact, second: Fact) -> bool:
-    if (
-        first.source.path == second.source.path
-        and second.sequence is not None
-        and first.source.line < second.sequence
-    ):
+    if first.source.path == second.source.path and second.sequence is not None and first.source.line < second.sequence:
         return True
     if first.clock == second.clock:
         ends, starts = first.local.latest, second.local.earliest

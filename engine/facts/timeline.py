@@ -18,6 +18,9 @@ from engine.facts.vocabulary import Vocabulary
 TIMED = ("fault", "symptom", "activity")
 """Natures whose facts happen at a time; only these can lie outside the window."""
 
+ADDRESS_KINDS = ("comm.interface_used", "host.interface_address")
+"""Kinds that say which host has an address."""
+
 WINDOW_MARGIN = 120 * SECOND
 SHARED_EVENT_SPREAD = 2 * SECOND
 SHARED_EVENTS = ("rendezvous_complete",)
@@ -60,6 +63,7 @@ def build_timeline(
     place = _Placer(book, vocabulary)
     risen = counter_facts(samples, counters, place.sample)
     observations.extend(item for item in risen if item.kind in vocabulary)
+    _name_peers(observations)
     _fill_hosts(observations)
     _fill_ranks(observations, manifest)
     facts = fold(_trust_lines([place.fact(item) for item in observations]), vocabulary)
@@ -245,6 +249,25 @@ def _fill_hosts(observations: Iterable[Observation], hosts: Mapping[int, str] | 
     for item in items:
         if item.host is None and item.rank is not None and item.rank in known:
             item.host = known[item.rank]
+
+
+def _name_peers(observations: Sequence[Observation]) -> None:
+    """A peer given by address or full name gets the name of the host that it belongs to."""
+    hosts = {item.host for item in observations if item.host}
+    owners: dict[str, set[str]] = defaultdict(set)
+    for item in observations:
+        address = item.fields.get("address")
+        if item.host and isinstance(address, str) and item.kind in ADDRESS_KINDS:
+            owners[address.partition("/")[0].partition("<")[0]].add(item.host)
+    for item in observations:
+        if item.peer is None or item.peer in hosts:
+            continue
+        known = owners.get(item.peer, set())
+        short = item.peer.partition(".")[0]
+        if len(known) == 1:
+            item.peer = next(iter(known))
+        elif short in hosts and not short.isdigit():
+            item.peer = short
 
 
 def _fill_ranks(observations: Iterable[Observation], manifest: Manifest) -> None:

@@ -49,11 +49,15 @@ class Collect:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Settings that should be equal: grouped by ``key`` fields, ``value`` compared across hosts or ranks."""
+    """Settings that should be equal: grouped by ``key`` fields, ``value`` compared across hosts or ranks.
+
+    ``unset`` says that a host or rank which states other settings of the kind, but not this one, differs too.
+    """
 
     key: tuple[str, ...]
     value: str
     across: Literal["host", "rank"]
+    unset: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,13 +245,18 @@ def _collect(sheet: Sheet, value: Any, path: KeyPath) -> Collect:
 
 
 def _compare(sheet: Sheet, value: Any, path: KeyPath, fields: Mapping[str, FieldSpec]) -> Comparison | None:
-    entry = sheet.mapping(value, path, "compare", ("key", "value", "across"))
+    entry = sheet.mapping(value, path, "compare", ("key", "value", "across"), ("unset",))
     if entry is None or not {"key", "value", "across"} <= entry.keys():
         return None
+    unset = entry.get("unset", False)
+    if not isinstance(unset, bool):
+        sheet.wrong_type(unset, (*path, "unset"), "unset", bool)
     key = _names(sheet, entry["key"], (*path, "key"), fields)
     compared = _names(sheet, entry["value"], (*path, "value"), fields, least=1)
     across = sheet.word(entry["across"], (*path, "across"), "across", ("host", "rank"))
-    return Comparison(key, compared[0] if compared else "", cast(Literal["host", "rank"], across or "host"))
+    return Comparison(
+        key, compared[0] if compared else "", cast(Literal["host", "rank"], across or "host"), unset is True
+    )
 
 
 def coverage_problems(

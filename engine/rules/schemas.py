@@ -252,7 +252,12 @@ def _vocabulary() -> Schema:
         ),
         "compare": _object(
             ("key", "value", "across"),
-            {"key": {"anyOf": [_TEXT, _list(_TEXT, 0)]}, "value": names, "across": _one_of(("host", "rank"))},
+            {
+                "key": {"anyOf": [_TEXT, _list(_TEXT, 0)]},
+                "value": names,
+                "across": _one_of(("host", "rank")),
+                "unset": _said("Whether a missing setting differs too", {"type": "boolean"}),
+            },
         ),
     }
     facts = {"type": "object", "additionalProperties": _object(("nature", "meaning"), kind)}

@@ -59,10 +59,10 @@ def test_where_most_ranks_are_silent_nobody_is_named() -> None:
     assert "comm.rank_silent" not in found
 
 
-def status(rank: int, enqueued: int) -> Observation:
+def status(rank: int, enqueued: int, number: int = 9) -> Observation:
     return seen(
         "comm.work_status", "log", rank + 1, rank=rank, host="n1", pg="0",
-        seq=9, last_enqueued=enqueued, last_completed=enqueued - 1,
+        seq=number, last_enqueued=enqueued, last_completed=enqueued - 1,
     )  # fmt: skip
 
 
@@ -74,3 +74,23 @@ def test_the_rank_that_launched_fewer_collectives_is_behind() -> None:
 
 def test_ranks_that_launched_the_same_name_nobody() -> None:
     assert "comm.rank_behind" not in facts(*[status(rank, 10) for rank in range(8)])
+
+
+def test_ranks_that_launched_further_ahead_leave_nobody_behind() -> None:
+    assert "comm.rank_behind" not in facts(*[status(rank, 10 + rank % 3) for rank in range(8)])
+
+
+def test_versions_that_only_one_host_prints_differ_from_nothing() -> None:
+    items = [seen("comm.version", "logs/n0.log", host="n0", component="nccl", version="2.21.5")]
+    items += [seen("comm.version", f"logs/n{i}.log", host=f"n{i}", component="cuda", version="12.4") for i in range(4)]
+    assert differing(*items) == []
+
+
+def test_a_peer_given_by_address_or_full_name_is_the_host() -> None:
+    found = facts(
+        seen("comm.interface_used", "a", host="n1", interface="eth0", address="10.0.0.1<0>"),
+        seen("comm.peer_closed", "b", 1, host="n2", peer="10.0.0.1"),
+        seen("comm.peer_closed", "b", 2, host="n3", peer="n2.cluster.example"),
+        seen("comm.peer_closed", "b", 3, host="n3", peer="10.9.9.9"),
+    )
+    assert sorted(str(fact.peer) for fact in found["comm.peer_closed"]) == ["10.9.9.9", "n1", "n2"]
