@@ -25,13 +25,14 @@ def differing_settings(facts: Sequence[Fact], vocabulary: Vocabulary) -> list[Ob
         groups: dict[tuple[str, ...], dict[str | int, dict[str, Fact]]] = defaultdict(lambda: defaultdict(dict))
         units: set[str | int] = set()
         for fact in facts:
-            unit = fact.host if comparison.across == "host" else fact.rank
             value = fact.fields.get(comparison.value)
-            if fact.kind != kind or fact.scope != "incident" or unit is None or value is None:
+            if fact.kind != kind or fact.scope != "incident" or value is None:
                 continue
-            units.add(unit)
             key = tuple(str(fact.fields.get(name, "")) for name in comparison.key)
-            groups[key][unit].setdefault(str(value), fact)
+            for unit in [fact.host] if comparison.across == "host" else fact.ranks:
+                if unit is not None:
+                    units.add(unit)
+                    groups[key][unit].setdefault(str(value), fact)
         for key, by_unit in sorted(groups.items()):
             found.extend(_odd_ones(kind, key, by_unit, units, comparison.unset))
     return found
