@@ -104,6 +104,15 @@ def snapshot(file: EvidenceFile, context: Context) -> Reading | None:
     return context.snapshot_time(file.path)
 
 
+_PROMPT = re.compile(r"\[?(?:[\w.-]+@)?(?P<host>[A-Za-z][\w.-]*)(?:[: ][^$#\]]{0,60})?\]?[#$] ?\w")
+
+
+def prompt_host(text: str) -> str | None:
+    """The host that a shell prompt at the beginning of a line names."""
+    match = _PROMPT.match(text)
+    return match["host"] if match else None
+
+
 def found(head: Head, pattern: re.Pattern[str], why: str, score: float = 0.9) -> Verdict:
     """A verdict of ``score`` where the pattern occurs in a line of the file's head."""
     hit = any(len(line) <= LONGEST_LINE and pattern.search(line) for line in head.lines)

@@ -14,8 +14,13 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, S
 from facts_adapters.nic import _ports
 
 _HEADER = re.compile(r"^NIC statistics:")
-_ENTRY = re.compile(r"^\s+(?:\[\d+\]: )?(?P<name>[A-Za-z][\w.\[\]-]*): (?P<value>\d+)\s*$")
+_ENTRY = re.compile(r"^\s*(?:\[\d+\]: )?(?P<name>[A-Za-z][\w.\[\]-]*): (?P<value>\d+)\s*$")
 _COMMAND = re.compile(r"ethtool\s+-S\s+(?P<netdev>[\w.@-]+)|==>\s*(?:ethtool_\S*_)?(?P<file>[\w.-]+)\s*<==")
+_OWN_KEY = re.compile(
+    r"[rt]x_(?:discards|crc_errors|symbol_err|pcs_symbol_err|corrected_bits|pause_ctrl)_phy$|link_down_events_phy$"
+    r"|[rt]x_prio[0-7]_(?:pause|discards|buf_discard|cong_discard)|tx_pause_storm_\w+$|outbound_pci_\w+$"
+    r"|[rt]x_pfc_ena_frames_pri[0-7]$|pfc_pri[0-7]_[rt]x_duration_us$|\w+_allowance_exceeded$"
+)
 _PAUSE_KEY = re.compile(r"rx_prio([0-7])_pause$")
 _KEYS = (
     ("ethtool_mlx5", re.compile(r"rx_vport_|_phy$|rx_prio\d_|outbound_pci|rx_steer_missed")),
@@ -31,7 +36,8 @@ def _sniff(head: Head) -> Verdict:
         return Verdict(1.0, "NIC statistics of ethtool -S")
     if "ethtool" in head.path and entries > 3:
         return Verdict(0.8, "counters in a file named after ethtool")
-    return Verdict(0.0, "")
+    named = sum(1 for line in head.lines[:400] if (match := _ENTRY.match(line)) and _OWN_KEY.match(match["name"]))
+    return Verdict(0.7, f"{named} counters that only ethtool -S prints") if named else Verdict(0.0, "")
 
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
@@ -127,6 +133,10 @@ ADAPTER = Adapter(
                 ("nic.pfc_config", {"enabled": "3", "priority": 3, "netdev": "eth2"}),
             ),
             "n1/ethtool_S_eth2.txt",
+        ),
+        Sample(
+            "$ ethtool -S eth2 | grep -E 'discards|crc'\n     rx_discards_phy: 213441\n     rx_crc_errors_phy: 0\n",
+            (("counter", {"family": "ethtool_mlx5", "counter": "rx_discards_phy", "value": 213441, "device": "eth2"}),),
         ),
         Sample("NIC statistics:\n     rx_packets: 12\n", (), "n1/ethtool_S_dummy0.txt"),
     ),

@@ -30,6 +30,7 @@ class _Settings:
     """What one run of the tool says of one interface."""
 
     netdev: str | None
+    host: str | None = None
     trust: tuple[Line, str] | None = None
     enabled: tuple[Line, list[int]] | None = None
     codes: dict[int, tuple[Line, int]] = field(default_factory=dict)
@@ -44,13 +45,15 @@ def _sniff(head: Head) -> Verdict:
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     del context
-    settings = _Settings(_ports.netdev_of_path(file.path))
+    host = file.host
+    settings = _Settings(_ports.netdev_of_path(file.path), host)
     for line in _ports.lines(file):
+        host = host or _ports.prompt_host(line.text)
         named, ecn = _NAMED.search(line.text), _ECN.search(line.text)
         trust, pfc, dcb = _TRUST.search(line.text), _PFC.search(line.text), _DCB.search(line.text)
         if named or (trust and settings.trust):
             yield from _facts(file, settings)
-            settings = _Settings((named["netdev"] or named["dcb"]) if named else None)
+            settings = _Settings((named["netdev"] or named["dcb"]) if named else None, host)
         if trust:
             settings.trust = (line, trust["trust"])
         for entry in _MAP.finditer(line.text):
@@ -83,7 +86,7 @@ def _facts(file: EvidenceFile, settings: _Settings) -> Iterator[Observation]:
     netdev = settings.netdev
 
     def fact(kind: str, where: Source, fields: _ports.Fields) -> Observation:
-        return _ports.observe(kind, where, {**fields, "netdev": netdev}, host=file.host, device=netdev)
+        return _ports.observe(kind, where, {**fields, "netdev": netdev}, host=settings.host, device=netdev)
 
     if settings.trust:
         line, trust = settings.trust

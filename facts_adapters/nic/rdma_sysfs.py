@@ -20,6 +20,12 @@ _LISTING = re.compile(
     r"\s{0,8}(?:(?P<host>[\w.-]{1,64}): ?)?(?:[^\s:]*/)?(?P<device>[A-Za-z][\w-]*)/(?:ports/(?P<port>\d+)/)?"
     r"(?P<folder>hw_counters|counters)/(?P<name>\w+)[:=\s]\s{0,20}(?P<value>\d+)\s*$"
 )
+_BARE = re.compile(
+    r"\s{0,20}(?P<name>req_transport_retries_exceeded|req_rnr_retries_exceeded|local_ack_timeout_err|packet_seq_err"
+    r"|out_of_sequence|rnr_nak_retry_err|implied_nak_seq_err|duplicate_request|roce_adp_retrans(?:_to)?|rp_cnp_ignored"
+    r"|rp_cnp_handled|np_cnp_sent|np_ecn_marked_roce_packets|rx_icrc_encapsulated|(?:req|resp)_cqe_(?:flush_)?error"
+    r"|out_of_buffer)\s{0,20}[:=]?\s{0,20}(?P<value>\d{1,20})\s*$"
+)
 _VALUE = re.compile(r"\s*(\d+)\s*$")
 _BROADCOM = {"to_retransmits", "max_retry_exceeded", "seq_err_naks_rcvd", "missing_resp", "oos_drop_count", "dup_req"}
 _AMAZON = re.compile(r"rdma_(?:read|write)_\w+|(?:send|recv)_(?:wrs|bytes)|no_completion_cmds|retrans_\w+|\w+_events")
@@ -47,7 +53,7 @@ def _sniff(head: Head) -> Verdict:
     if _COUNTER.search(head.path):
         plain = bool(_VALUE.match(head.text)) or "N/A" in head.text[:20]
         return Verdict(1.0 if plain else 0.0, "path of a counter of an RDMA port")
-    hits = sum(1 for line in head.lines[:40] if _listed(line))
+    hits = sum(1 for line in head.lines[:40] if _listed(line) or _BARE.match(line))
     return Verdict(0.95 if hits else 0.0, f"{hits} lines name a counter of an RDMA port")
 
 
@@ -58,8 +64,11 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         yield from _single(file, match, when)
         return
     for line in _ports.lines(file):
-        listed = _listed(line.text)
-        if listed:
+        listed, bare = _listed(line.text), _BARE.match(line.text)
+        if bare:
+            where = _ports.source(file, line)
+            yield _counter("mlx5_hw", bare["name"], int(bare["value"]), where, file.host, file.group, when)
+        elif listed:
             source = _ports.source(file, line)
             yield _sample(listed, int(listed["value"]), source, listed["host"] or file.host, file.group, when)
         elif line.text.strip():
@@ -73,6 +82,13 @@ def _single(file: EvidenceFile, match: re.Match[str], when: Reading | None) -> I
         if value:
             yield _sample(match, int(value[1]), _ports.source(file, line), file.host, file.group, when)
         return
+
+
+def _counter(
+    family: str, name: str, value: int, source: Source, host: str | None, group: str, when: Reading | None
+) -> CounterSample:
+    """A counter of which the text does not say the device."""
+    return CounterSample(source, family, name, value, host=host, group=group, when=when, adapter="rdma_sysfs")
 
 
 def _sample(
@@ -113,6 +129,13 @@ ADAPTER = Adapter(
             "259\n",
             (("counter", {"counter": "local_ack_timeout_err", "value": 259}),),
             "t0/n1/mlx5_2/ports/1/hw_counters/local_ack_timeout_err",
+        ),
+        Sample(
+            "mlx5_0 after the run\nlocal_ack_timeout_err: 61\npacket_seq_err  12\n",
+            (
+                ("counter", {"family": "mlx5_hw", "counter": "local_ack_timeout_err", "value": 61}),
+                ("counter", {"counter": "packet_seq_err", "value": 12}),
+            ),
         ),
         Sample("259\n", (), "t0/n1/notes/answer.txt"),
     ),

@@ -28,7 +28,9 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     path = _PATH.search(file.path)
     device = (path["device"] or path["file"]) if path else None
     asked = path is not None
+    host = file.host
     for line in _ports.lines(file):
+        host = host or _ports.prompt_host(line.text)
         command = _COMMAND.search(line.text)
         value = _VALUE.search(line.text) if "tclass" in line.text else None
         number = _NUMBER.match(line.text) if asked else None
@@ -42,9 +44,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
             if tos <= 255:
                 name = None if name and not re.fullmatch(r"[\w-]+", name) else name
                 fields: _ports.Fields = {"value": tos, "dscp": tos >> 2}
-                yield _ports.observe(
-                    "nic.traffic_class", _ports.source(file, line), fields, host=file.host, device=name
-                )
+                yield _ports.observe("nic.traffic_class", _ports.source(file, line), fields, host=host, device=name)
 
 
 ADAPTER = Adapter(

@@ -29,16 +29,17 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     peer: str | None = None
     size: int | None = None
     host = file.host
-    unreachable = False
+    unreachable = oversize = False
     for line in lines(file):
         begin, result = _BEGINS.match(line.text.strip()), _RESULT.search(line.text)
         shell = prompt(line.text.lstrip("["))
         if shell:
             host = file.host or host_of(shell)
         if begin:
-            peer, size, unreachable = begin["name"], int(begin["size"]), False
+            peer, size, unreachable, oversize = begin["name"], int(begin["size"]), False, False
         unreachable = unreachable or "nreachable" in line.text
-        if not result:
+        oversize = oversize or "essage too long" in line.text
+        if not result or oversize:
             continue
         source = Source(file.path, line.number, line.text.strip()[:500])
         loss = round(float(result["loss"]))
@@ -67,6 +68,11 @@ ADAPTER = Adapter(
             "PING 10.1.2.3 (10.1.2.3) 56(84) bytes of data.\n64 bytes from 10.1.2.3: icmp_seq=1 ttl=64 time=0.1 ms\n"
             "1 packets transmitted, 1 received, 0% packet loss, time 0ms\n",
             (("switch.ping_passed", {"size": 56, "peer": "10.1.2.3"}),),
+        ),
+        Sample(
+            "PING n2 (10.1.2.3) 8972(9000) bytes of data.\nping: local error: message too long, mtu=1500\n"
+            "1 packets transmitted, 0 received, +1 errors, 100% packet loss, time 0ms\n",
+            (),
         ),
         Sample("PING the operator when done\n", ()),
     ),
