@@ -18,7 +18,7 @@ Outcome = Literal["cause_found", "candidates", "insufficient_evidence", "no_faul
 class Evidence:
     """One fired rule: what it says, which facts it rests on and how much it moved the score (log-odds).
 
-    ``counted`` is false where a stronger rule of the same group already speaks, or where the facts are consequences of
+    ``firsts`` are the facts that would be the first fault. ``counted`` is false where a stronger rule of the same group already speaks, or where the facts are consequences of
     something earlier (then ``explained_by`` names it).
     """
 
@@ -27,7 +27,7 @@ class Evidence:
     reason: Text
     facts: tuple[str, ...]
     weight: float
-    first: str | None = None
+    firsts: tuple[str, ...] = ()
     verified: bool = True
     counted: bool = True
     explained_by: str | None = None

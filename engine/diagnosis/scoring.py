@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from engine.diagnosis.causality import CausalGraph, number
+from engine.diagnosis.first_fault import first_of
 from engine.diagnosis.model import Evidence, Hypothesis, Status
 from engine.diagnosis.wording import fill
 from engine.facts.model import Fact, Order, before
@@ -73,7 +74,6 @@ def _hypothesis(
     ruled_out = any(rule.effect == "rules_out" for rule, _ in items)
     score = leaf.prior + sum(item.weight for item in support if item.counted)
     score -= sum(item.weight for item in against if item.counted)
-    firsts = [item.first for item in support if item.first and item.explained_by is None]
     standing = [item for item in support if item.explained_by is None]
     consequence = None if standing or not support else support[0].explained_by
     return Hypothesis(
@@ -82,7 +82,7 @@ def _hypothesis(
         score=score,
         support=support,
         against=against,
-        first=min(firsts, key=number) if firsts else None,
+        first=first_of(support, graph, vocabulary),
         consequence_of=consequence,
     )
 
@@ -111,7 +111,7 @@ def _evidence(
         reason=fill(rule.reason, {alias: graph.facts[fact] for alias, fact in bound.items() if fact in graph.facts}),
         facts=tuple(sorted({fact for fact in bound.values() if fact in graph.facts}, key=number)),
         weight=weight if explained_by is None else weight * CONSEQUENCE_SHARE,
-        first=first,
+        firsts=(first,) if first is not None and first in graph.facts else (),
         verified=rule.verified,
         explained_by=explained_by,
     )
@@ -151,13 +151,14 @@ def _counted(items: Iterable[tuple[str, Evidence]]) -> tuple[Evidence, ...]:
         group, best = firings[0]
         alike = [item for _, item in firings if (item.explained_by is None) is (best.explained_by is None)]
         facts = tuple(sorted({fact for item in alike for fact in item.facts}, key=number))
-        result.append(replace(best, facts=facts, counted=group not in spoken))
+        firsts = tuple(sorted({fact for item in alike for fact in item.firsts}, key=number))
+        result.append(replace(best, facts=facts, firsts=firsts, counted=group not in spoken))
         spoken.add(group)
     return tuple(result)
 
 
 def _strength_order(item: Evidence) -> tuple[float, tuple[int, str], str]:
-    return (-item.weight, number(item.first or item.facts[0] if item.facts else "f0"), item.rule)
+    return (-item.weight, number((*item.firsts, *item.facts, "f0")[0]), item.rule)
 
 
 def _prefer_earlier(hypotheses: Sequence[Hypothesis], graph: CausalGraph) -> list[Hypothesis]:

@@ -1,0 +1,51 @@
+"""Which fact of a hypothesis came first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engine.diagnosis.causality import ABNORMAL, CausalGraph, number
+from engine.diagnosis.model import Evidence
+from engine.facts.model import Fact, Order, before
+from engine.facts.vocabulary import Vocabulary
+
+COMPARISON = "compare.differs"
+
+
+def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabulary) -> str | None:
+    """The first fault if the hypothesis is right, as a fact id; ``None`` where no rule names one.
+
+    The strongest evidence that stands names it, unless other evidence names a fact that is certainly earlier. A
+    setting is no event: where only a setting is named, the first abnormal fact that goes with it is taken.
+    """
+    standing = [item for item in support if item.explained_by is None]
+    named = [sorted(item.firsts, key=lambda fact: _order(graph.facts[fact])) for item in standing if item.firsts]
+    if not named:
+        return None
+    chosen = named[0][0]
+    if _setting(graph.facts[chosen], vocabulary):
+        own = [fact for item in standing for fact in item.facts]
+        for nature in ABNORMAL:
+            events = [fact for fact in own if vocabulary[graph.facts[fact].kind].nature == nature]
+            if events:
+                return _first_in(sorted(events, key=lambda fact: _order(graph.facts[fact])), graph)
+        return chosen
+    return _first_in([fact for group in named for fact in group], graph)
+
+
+def _first_in(facts: Sequence[str], graph: CausalGraph) -> str:
+    """The first in the given order, unless a later one is certainly earlier in time."""
+    chosen = facts[0]
+    for fact in facts[1:]:
+        if before(graph.facts[fact], graph.facts[chosen]) is Order.YES:
+            chosen = fact
+    return chosen
+
+
+def _order(fact: Fact) -> tuple[bool, tuple[int, str]]:
+    """A rank's own log tells more than a copy of its words elsewhere."""
+    return (not fact.ranks, number(fact.id))
+
+
+def _setting(fact: Fact, vocabulary: Vocabulary) -> bool:
+    return fact.kind == COMPARISON or vocabulary[fact.kind].nature == "config"
