@@ -18,7 +18,7 @@ from engine.inference.aliases import told_apart
 from engine.inference.chaining import forward
 from engine.inference.checks import refused
 from engine.inference.comparison import describe
-from engine.inference.compile import compile_rules
+from engine.inference.compile import check_size, compile_rules
 from engine.inference.fields import fields_used
 from engine.inference.items import Item, admit
 from engine.inference.matches import firings
@@ -33,7 +33,8 @@ from engine.inference.results import (
     InvalidRules,
     Refusal,
 )
-from engine.inference.strata import asked_by, stratify
+from engine.inference.selection import Possible, Selections
+from engine.inference.strata import asked_by, layers_of, stratify
 from engine.rules.model import Rule
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ __all__ = [
 class Engine:
     """Rules ready for use. Rules with one id are alternatives of one rule.
 
+    For ``durable`` only the rules that can hold are compiled, when :meth:`run` first meets facts of their kinds.
     ``durable`` is replaced by ``reference`` where durable_rules cannot be imported, or fails on an incident; the
     result says so. ``both`` evaluates with both and raises :class:`BackendsDisagree` where they differ. Raises
     :class:`InvalidRules`. Use it as a context manager or call :meth:`close`. Not for several threads at once.
@@ -69,15 +71,18 @@ class Engine:
         if refusals:
             raise InvalidRules(refusals)
         ordered = sorted((told_apart(rule) for rule in rules), key=lambda rule: rule.id)
-        self._layers = stratify(ordered)
-        self._asked = [[asked_by(rule) for rule in layer] for layer in self._layers]
+        asked = [asked_by(rule) for rule in ordered]
+        placed = list(zip(layers_of(ordered, asked), ordered, asked, strict=True))
+        numbers = range(max((layer for layer, _, _ in placed), default=0) + 1)
+        self._layers = [[rule for layer, rule, _ in placed if layer == number] for number in numbers]
+        self._asked = [[one for layer, _, one in placed if layer == number] for number in numbers]
         self._vocabulary = vocabulary
         self._fields = fields_used(ordered, vocabulary)
         self._backend = backend
         self._note = ""
-        self._durable: DurableRules | None = None
+        self._durable: Selections[DurableRules] | None = None
         if backend != "reference":
-            self._durable = self._compiled()
+            self._durable = self._with_durable(ordered)
 
     def run(self, facts: Iterable[Fact]) -> Inference:
         """What follows from the facts of one incident. Raises :class:`InvalidFacts`, :class:`BackendsDisagree`."""
@@ -107,17 +112,15 @@ class Engine:
     ) -> None:
         self.close()
 
-    def _compiled(self) -> DurableRules | None:
+    def _with_durable(self, rules: Sequence[Rule]) -> Selections[DurableRules] | None:
         try:
-            from engine.inference.durable import DurableFailed, DurableRules
+            from engine.inference.durable import DurableRules
         except ImportError as error:
             self._note = f"durable_rules cannot be used ({error}); the reference backend stands in"
             return None
-        try:
-            return DurableRules(self._layers, self._vocabulary)
-        except DurableFailed as error:
-            self._note = f"durable_rules cannot hold these rules ({error}); the reference backend stands in"
-            return None
+        check_size(rules, self._vocabulary)
+        possible = Possible(self._layers, self._asked)
+        return Selections(self._layers, possible, lambda layers: DurableRules(layers, self._vocabulary))
 
     def _by_durable(self, items: Sequence[Item], notes: list[str]) -> Inference | None:
         """The result of durable_rules; ``None``, and a note, where the reference has to decide."""
@@ -125,7 +128,12 @@ class Engine:
 
         assert self._durable is not None
         try:
-            conclusion = forward(len(self._layers), items, self._fields, self._durable.session)
+            compiled = self._durable.get({item.fact.kind for item in items})
+        except DurableFailed as error:
+            notes.insert(0, f"durable_rules cannot hold these rules ({error}); the reference backend stands in")
+            return None
+        try:
+            conclusion = forward(len(self._layers), items, self._fields, compiled.session)
         except DurableFailed as error:
             notes.insert(0, f"durable_rules did not decide this incident: {error}")
             return None

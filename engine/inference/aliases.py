@@ -19,6 +19,8 @@ def named(condition: Simple) -> list[str]:
 
 def told_apart(rule: Rule) -> Rule:
     """The same rule, where an alias bound inside ``any`` carries a number if its name is bound outside as well."""
+    if not any(isinstance(condition, AnyCondition) for condition in rule.when):
+        return rule
     outside = {condition.alias for condition in rule.when if isinstance(condition, FactCondition)}
     when = tuple(
         AnyCondition(tuple(_renamed(branch, outside) for branch in condition.branches))

@@ -19,6 +19,7 @@ from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 from engine.inference.aliases import named
 from engine.inference.parts import Counted, Either, Group, Leaf
 from engine.inference.results import InvalidRules, Refusal
+from engine.inference.strata import simple
 from engine.rules.model import (
     AbsentCondition,
     AnyCondition,
@@ -126,6 +127,28 @@ def compile_rules(rules: Sequence[Rule], vocabulary: Vocabulary) -> list[Plan]:
     if refusals:
         raise InvalidRules(refusals)
     return plans
+
+
+def check_size(rules: Sequence[Rule], vocabulary: Vocabulary) -> None:
+    """Raise :class:`InvalidRules` where a checked rule grows too large; most need no plan to see that they do not."""
+    compile_rules([rule for rule in rules if not _surely_fits(rule)], vocabulary)
+
+
+def _surely_fits(rule: Rule) -> bool:
+    """Whether a rule stays below all limits by the mere number of its conditions and relations.
+
+    An order alone has three alternatives, a distance doubles them, and so does coverage; every relation makes at most
+    three comparisons, and so does what is compared anyway.
+    """
+    conditions = list(simple(rule.when))
+    alternatives = 1
+    for condition in conditions:
+        alternatives *= 3 ** len(condition.order) * 2 ** len(condition.within)
+        alternatives *= 2 if isinstance(condition, AbsentCondition) else 1
+        relations = len(condition.joins) + len(condition.order) + len(condition.within)
+        if 3 * (relations + 1) + len(conditions) > MOST_COMPARISONS:
+            return False
+    return len(conditions) < MOST_FACTS and alternatives <= MOST_PREVENTED
 
 
 @dataclass

@@ -34,11 +34,16 @@ class Asked:
 
 def asked_by(rule: Rule) -> Asked:
     """The kinds that a rule asks about."""
-    facts = [condition for condition in simple(rule.when) if isinstance(condition, FactCondition)]
-    unwanted = {condition.kind for condition in simple(rule.when) if isinstance(condition, AbsentCondition)}
-    unwanted |= {EXPLAINED for condition in facts if condition.unexplained}
-    needed = {condition.kind for condition in rule.when if isinstance(condition, FactCondition)}
-    return Asked(frozenset(needed), frozenset(condition.kind for condition in facts), frozenset(unwanted))
+    needed = frozenset([condition.kind for condition in rule.when if isinstance(condition, FactCondition)])
+    used, unwanted = set(needed), set()
+    for condition in simple(rule.when):
+        if isinstance(condition, AbsentCondition):
+            unwanted.add(condition.kind)
+        else:
+            used.add(condition.kind)
+            if condition.unexplained:
+                unwanted.add(EXPLAINED)
+    return Asked(needed, frozenset(used), frozenset(unwanted))
 
 
 def stratify(rules: Sequence[Rule]) -> list[list[Rule]]:
@@ -46,24 +51,31 @@ def stratify(rules: Sequence[Rule]) -> list[list[Rule]]:
 
     Raises :class:`InvalidRules` where a rule depends on the absence of what is derived from itself.
     """
-    asked = [asked_by(rule) for rule in rules]
+    placed = list(zip(layers_of(rules, [asked_by(rule) for rule in rules]), rules, strict=True))
+    return [
+        [rule for at, rule in placed if at == layer] for layer in range(max((at for at, _ in placed), default=0) + 1)
+    ]
+
+
+def layers_of(rules: Sequence[Rule], asked: Sequence[Asked]) -> list[int]:
+    """The number of each rule's layer, as in :func:`stratify`; ``asked`` says what each asks about."""
     makers: dict[str, list[int]] = {}
     for index, rule in enumerate(rules):
         if rule.emits:
             makers.setdefault(rule.emits.kind, []).append(index)
+    dependent = [
+        (index, used, unwanted)
+        for index, one in enumerate(asked)
+        if (used := one.used & makers.keys()) | (unwanted := one.unwanted & makers.keys())
+    ]
     layer = [0] * len(rules)
     for _ in range(len(makers) + 2):  # the longest way through the derived kinds, and once more to see it stand
-        height = {kind: max(layer[index] for index in indexes) for kind, indexes in makers.items()}
-        new = [
-            max(
-                [0, *(height[kind] for kind in one.used & height.keys())]
-                + [height[kind] + 1 for kind in one.unwanted & height.keys()]
-            )
-            for one in asked
-        ]
+        height = {kind: max([layer[index] for index in indexes]) for kind, indexes in makers.items()}
+        new = layer.copy()
+        for index, used, unwanted in dependent:
+            new[index] = max([height[kind] for kind in used] + [height[kind] + 1 for kind in unwanted])
         if new == layer:
-            placed = list(zip(rules, layer, strict=True))
-            return [[rule for rule, at in placed if at == number] for number in range(max(layer, default=0) + 1)]
+            return layer
         layer = new
     raise InvalidRules(_loops(rules, asked, makers))
 

@@ -349,12 +349,12 @@ class TestLimits:
 
     def check(self, rules: list[Rule], expected: int, most: int = 60) -> None:
         with Engine(rules, VOCABULARY, "both") as engine:
-            assert engine._durable
-            for layer in engine._durable.layers:
-                for ruleset in layer.rulesets:
-                    assert max(ruleset.patterns.values()) <= most
-                    assert len(ruleset.patterns) <= durable.MOST_KINDS
             found = engine.run(self.FACTS)
+            assert engine._durable
+            (compiled,) = engine._durable.kept
+            for ruleset in (ruleset for layer in compiled.layers for ruleset in layer.rulesets):
+                assert max(ruleset.patterns.values()) <= most
+                assert len(ruleset.patterns) <= durable.MOST_KINDS
         assert (found.backend, found.note) == ("both", "")
         assert len(found.firings) == expected
 
