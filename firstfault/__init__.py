@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
@@ -29,8 +28,11 @@ def _source_root() -> Path:
     return private if private.is_dir() else here.parent
 
 
-class _OwnSources(MetaPathFinder):
-    """Finds the four names under one folder; their submodules then follow from each package's own path."""
+class _OwnSources:
+    """Finds the four names under one folder; their submodules then follow from each package's own path.
+
+    No base class: ``importlib.abc`` would cost each start of the command more than the rest of this module.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -28,3 +29,18 @@ def test_namesake_from_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sys.modules, "knowledge", stranger)
     with pytest.raises(ImportError, match=r"'knowledge'.*/opt/trainer/knowledge\.py"):
         firstfault._refuse_strangers(firstfault._source_root())
+
+
+def test_start_loads_nothing_heavy() -> None:
+    """``--help`` answers at once: what only some commands need is imported by them."""
+    code = "import sys, firstfault, cli; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(firstfault.__file__).parents[1],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    heavy = {"durable_rules_engine", "graphviz", "http", "jinja2", "multiprocessing", "rich", "yaml", "zstandard"}
+    assert not heavy & set(done.stdout.split())
