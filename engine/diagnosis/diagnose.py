@@ -34,7 +34,9 @@ def diagnose(
     """Infer, build the causal graph, score the causes and say what is missing."""
     inference = engine.run(timeline.facts)
     graph = build_graph(timeline.facts, inference.derived)
-    hypotheses = build_hypotheses(inference.firings, pack.evidence, pack.leaves, graph, pack.vocabulary)
+    hypotheses = build_hypotheses(
+        inference.firings, pack.evidence, pack.leaves, graph, pack.vocabulary, manifest.window is not None
+    )
     top = next((item for item in hypotheses if item.status != "ruled_out" and item.support), None)
     first = _first_fault(top, graph, pack)
     phase = phase_at(first, inference.firings, graph.facts, top.leaf.phase if top else None)

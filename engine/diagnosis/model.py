@@ -18,8 +18,9 @@ Outcome = Literal["cause_found", "candidates", "insufficient_evidence", "no_faul
 class Evidence:
     """One fired rule: what it says, which facts it rests on and how much it moved the score (log-odds).
 
-    ``firsts`` are the facts that would be the first fault. ``counted`` is false where a stronger rule of the same group already speaks, or where the facts are consequences of
-    something earlier (then ``explained_by`` names it).
+    ``firsts`` are the facts that would be the first fault. ``counted`` is false where a stronger rule of the same group
+    already speaks, or where the facts are consequences of something earlier (then ``explained_by`` names it). ``timed``
+    is false where the incident has a window and nothing says when the fact was: it may be from another day.
     """
 
     rule: str
@@ -30,6 +31,7 @@ class Evidence:
     firsts: tuple[str, ...] = ()
     verified: bool = True
     counted: bool = True
+    timed: bool = True
     explained_by: str | None = None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from engine.diagnosis.causality import CausalGraph, number
 from engine.diagnosis.first_fault import first_of
@@ -37,19 +37,39 @@ def build_hypotheses(
     leaves: Mapping[str, Leaf],
     graph: CausalGraph,
     vocabulary: Vocabulary,
+    windowed: bool = False,
 ) -> list[Hypothesis]:
-    """All causes that something supports or rules out, best first; what is only weakened stays undetermined."""
+    """All causes that something supports or rules out, best first; what is only weakened stays undetermined.
+
+    ``windowed`` says that the incident has a window: a host, NIC or switch event that nothing dates may then be from
+    another day, so it confirms nothing and weighs no more than strong evidence.
+    """
     fired: dict[str, list[tuple[EvidenceRule, Firing]]] = defaultdict(list)
     for firing in firings:
         rule = rules.get(firing.rule_id)
         if rule is not None:
             fired[rule.cause].append((rule, firing))
-    found = [
-        _hypothesis(leaves[cause], items, graph, vocabulary)
-        for cause, items in sorted(fired.items())
-        if cause in leaves
-    ]
+    ground = _Ground(graph, vocabulary, windowed)
+    found = [_hypothesis(leaves[cause], items, ground) for cause, items in sorted(fired.items()) if cause in leaves]
     return rank(_prefer_earlier([item for item in found if item.support or item.status == "ruled_out"], graph))
+
+
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What all evidence is judged on."""
+
+    graph: CausalGraph
+    vocabulary: Vocabulary
+    windowed: bool
+
+    def is_fault(self, fact: Fact) -> bool:
+        return self.vocabulary[fact.kind].nature == "fault"
+
+    def undated(self, fact: Fact) -> bool:
+        """Whether the fact may lie outside the incident's window for all that is known."""
+        spec = self.vocabulary[fact.kind]
+        event = spec.nature in ("fault", "symptom") and spec.branch in ("host", "nic", "switch")
+        return self.windowed and event and not fact.onset.known and not fact.clock.startswith("boot:")
 
 
 def rank(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
@@ -57,19 +77,13 @@ def rank(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
     return sorted(hypotheses, key=lambda item: (item.status == "ruled_out", -item.score, item.id))
 
 
-def _hypothesis(
-    leaf: Leaf, items: Sequence[tuple[EvidenceRule, Firing]], graph: CausalGraph, vocabulary: Vocabulary
-) -> Hypothesis:
+def _hypothesis(leaf: Leaf, items: Sequence[tuple[EvidenceRule, Firing]], ground: _Ground) -> Hypothesis:
     own = {fact for rule, firing in items if rule.effect == "supports" for _, fact in firing.bindings}
     support = _counted(
-        (rule.group, _evidence(rule, firing, graph, vocabulary, own))
-        for rule, firing in items
-        if rule.effect == "supports"
+        (rule.group, _evidence(rule, firing, ground, own)) for rule, firing in items if rule.effect == "supports"
     )
     against = _counted(
-        (rule.group, _evidence(rule, firing, graph, vocabulary, None))
-        for rule, firing in items
-        if rule.effect != "supports"
+        (rule.group, _evidence(rule, firing, ground, None)) for rule, firing in items if rule.effect != "supports"
     )
     ruled_out = any(rule.effect == "rules_out" for rule, _ in items)
     score = leaf.prior + sum(item.weight for item in support if item.counted)
@@ -82,13 +96,13 @@ def _hypothesis(
         score=score,
         support=support,
         against=against,
-        first=first_of(support, graph, vocabulary),
+        first=first_of(support, ground.graph, ground.vocabulary),
         consequence_of=consequence,
     )
 
 
 def _status(score: float, leaf: Leaf, standing: Sequence[Evidence]) -> Status:
-    decisive = any(item.strength == "decisive" and item.verified for item in standing)
+    decisive = any(item.strength == "decisive" and item.verified and item.timed for item in standing)
     if decisive and score >= CONFIRMED:
         return "confirmed"
     if score >= LIKELY:
@@ -96,48 +110,35 @@ def _status(score: float, leaf: Leaf, standing: Sequence[Evidence]) -> Status:
     return "possible" if standing and score > leaf.prior else "undetermined"
 
 
-def _evidence(
-    rule: EvidenceRule, firing: Firing, graph: CausalGraph, vocabulary: Vocabulary, own: set[str] | None
-) -> Evidence:
-    bound = dict(firing.bindings)
-    first = bound.get(rule.first) if rule.first else None
-    explained_by = None
-    if own is not None:
-        explained_by = _explained_elsewhere(first, bound, graph, vocabulary, own)
-    weight = WEIGHTS[rule.strength]
+def _evidence(rule: EvidenceRule, firing: Firing, ground: _Ground, own: set[str] | None) -> Evidence:
+    facts = {alias: ground.graph.facts[fact] for alias, fact in firing.bindings if fact in ground.graph.facts}
+    first = facts.get(rule.first) if rule.first else None
+    explained_by = None if own is None else _explained_elsewhere(first, facts.values(), ground, own)
+    timed = first is None or not ground.undated(first)
+    weight = WEIGHTS[rule.strength] if timed else min(WEIGHTS[rule.strength], WEIGHTS["strong"])
     return Evidence(
         rule=rule.id,
         strength=rule.strength,
-        reason=fill(rule.reason, {alias: graph.facts[fact] for alias, fact in bound.items() if fact in graph.facts}),
-        facts=tuple(sorted({fact for fact in bound.values() if fact in graph.facts}, key=number)),
+        reason=fill(rule.reason, facts),
+        facts=tuple(sorted({fact.id for fact in facts.values()}, key=number)),
         weight=weight if explained_by is None else weight * CONSEQUENCE_SHARE,
-        firsts=(first,) if first is not None and first in graph.facts else (),
+        firsts=(first.id,) if first is not None else (),
         verified=rule.verified,
+        timed=timed,
         explained_by=explained_by,
     )
 
 
-def _explained_elsewhere(
-    first: str | None, bound: Mapping[str, str], graph: CausalGraph, vocabulary: Vocabulary, own: set[str]
-) -> str | None:
+def _explained_elsewhere(first: Fact | None, bound: Iterable[Fact], ground: _Ground, own: set[str]) -> str | None:
     """The earlier fact, outside this hypothesis, of which the evidence is a consequence; ``None`` where it stands."""
-    if first is not None:
-        watched = [first]
-    else:
-        watched = [fact for fact in bound.values() if fact in graph.facts and _is_fault(graph.facts[fact], vocabulary)]
-    if not watched:
-        return None
+    watched = [first] if first is not None else [fact for fact in bound if ground.is_fault(fact)]
     outside: list[str] = []
     for fact in watched:
-        roots = [root for root in graph.roots_of(fact) if root != fact]
-        if not roots or graph.ancestors(fact) & own:
+        roots = [root for root in ground.graph.roots_of(fact.id) if root != fact.id]
+        if not roots or ground.graph.ancestors(fact.id) & own:
             return None
         outside.extend(roots)
-    return min(outside, key=number)
-
-
-def _is_fault(fact: Fact, vocabulary: Vocabulary) -> bool:
-    return vocabulary[fact.kind].nature == "fault"
+    return min(outside, key=number) if outside else None
 
 
 def _counted(items: Iterable[tuple[str, Evidence]]) -> tuple[Evidence, ...]:

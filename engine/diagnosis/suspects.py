@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from engine.diagnosis.causality import CausalGraph
@@ -13,6 +14,9 @@ from engine.rules.model import EvidenceRule, Text
 
 SUSPECT_RANKS = 8
 """More ranks than this in one fact name nobody."""
+
+NOBODY = re.compile(r"unknown|localhost.*|127\.0\.[01]\.1|0\.0\.0\.0|::1?|\?|-", re.IGNORECASE)
+"""Names that point to no machine."""
 
 ADDRESS_FIELDS = ("address", "name")
 """Fields that name the far end where the subject does not."""
@@ -58,8 +62,9 @@ def _of_first_fault(first: Fact | None) -> Iterator[Suspect]:
         yield from (Suspect(rank, None, None, None, near) for rank in first.ranks)
     ends = [first.peer, *(first.fields.get(name) for name in ADDRESS_FIELDS)]
     for end in ends:
-        if isinstance(end, str) and end:
-            yield Suspect(None, _host_part(end), None, None, far)
+        host = _host_part(end) if isinstance(end, str) else ""
+        if host and not NOBODY.fullmatch(host):
+            yield Suspect(None, host, None, None, far)
 
 
 def _host_part(address: str) -> str:
@@ -89,6 +94,7 @@ def _named(rule: EvidenceRule, facts: Mapping[str, Fact], why: Text) -> list[Sus
             continue
         fields = [name for other, name in rule.suspects if other == alias]
         host = fact.host if "host" in fields else fact.peer if "peer" in fields else None
+        host = None if host is not None and NOBODY.fullmatch(host) else host
         device = fact.device if "device" in fields else None
         port = fact.port if "port" in fields else None
         ranks: list[int | None] = [None]

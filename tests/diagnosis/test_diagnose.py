@@ -7,7 +7,7 @@ import pytest
 from engine.diagnosis.diagnose import diagnose, rules_of
 from engine.diagnosis.model import Diagnosis
 from engine.facts.manifest import Manifest
-from engine.facts.model import Observation
+from engine.facts.model import Observation, Span
 from engine.inference import Engine
 from engine.rules.model import (
     Condition,
@@ -255,3 +255,17 @@ def test_what_coverage_already_answers_is_not_asked_for() -> None:
 def test_the_same_facts_in_another_order_give_the_same_diagnosis() -> None:
     items = [kill(), exit_(), seen("comm.peer_closed", "log", 9, host="n2", rank=9, address="n1")]
     assert run(KNOWLEDGE, *items) == run(KNOWLEDGE, *reversed(items))
+
+
+def test_a_host_event_of_unknown_time_confirms_nothing_where_the_incident_has_a_window() -> None:
+    undated = seen("host.oom_kill", "dmesg", 7, host="n1", process="python", pid=4)
+    window = Manifest("x", window=Span(0, 1))
+    assert run(KNOWLEDGE, undated).hypotheses[0].status == "confirmed"
+    found = run(KNOWLEDGE, undated, manifest=window)
+    assert found.hypotheses[0].status == "likely"
+    assert found.verdict.outcome == "candidates"
+
+
+def test_names_that_point_to_no_machine_are_no_suspects() -> None:
+    retry = seen("comm.transport_retry_exceeded", "log", host="n1", rank=3, peer="127.0.1.1", status=12)
+    assert [(item.rank, item.host) for item in run(KNOWLEDGE, retry).suspects] == [(3, "n1")]
