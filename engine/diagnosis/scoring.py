@@ -66,10 +66,14 @@ class _Ground:
         return self.vocabulary[fact.kind].nature == "fault"
 
     def undated(self, fact: Fact) -> bool:
-        """Whether the fact may lie outside the incident's window for all that is known."""
+        """Whether the fact may lie outside the incident's window for all that is known.
+
+        Samples of counters are taken around an incident, and a kernel log without boot time is the one of its host.
+        """
         spec = self.vocabulary[fact.kind]
         event = spec.nature in ("fault", "symptom") and spec.branch in ("host", "nic", "switch")
-        return self.windowed and event and not fact.onset.known and not fact.clock.startswith("boot:")
+        bracketed = "counter" in fact.fields or fact.clock.startswith("boot:")
+        return self.windowed and event and not fact.onset.known and not bracketed
 
 
 def rank(hypotheses: Iterable[Hypothesis]) -> list[Hypothesis]:
