@@ -28,7 +28,7 @@ def differing_settings(facts: Sequence[Fact], vocabulary: Vocabulary) -> list[Ob
             value = fact.fields.get(comparison.value)
             if fact.kind != kind or fact.scope != "incident" or value is None:
                 continue
-            key = tuple(str(fact.fields.get(name, "")) for name in comparison.key)
+            key = tuple(str(fact.get(name) or "") for name in comparison.key)
             for unit in [fact.host] if comparison.across == "host" else fact.ranks:
                 if unit is not None:
                     units.add(unit)

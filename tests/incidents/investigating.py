@@ -10,7 +10,7 @@ from cli import Investigation
 from engine.diagnosis.diagnose import diagnose
 from engine.facts.model import CounterSample, Observation
 from engine.facts.timeline import build_timeline
-from facts_adapters.reader import BundleReading, read_bundle
+from facts_adapters.reader import read_bundle
 
 BUNDLES = Path(__file__).parent / "bundles"
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -27,7 +27,8 @@ def report_of(bundle: Path, language: str = "en") -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=64)
-def reading_of(bundle: Path) -> BundleReading:
+def reading_of(bundle: Path) -> Any:
+    """What was read of a bundle, once for all tests."""
     return read_bundle(bundle, reader=investigation().reader)
 
 
