@@ -99,7 +99,7 @@ def documents(file: EvidenceFile, context: Context) -> Iterator[tuple[Mapping[st
     with file.open() as stream:
         text = stream.read(MOST_BYTES).decode("utf-8", "replace")
     try:
-        content = json.loads(text) if text.lstrip()[:1] in "{[" else _yaml(text)
+        content = _json(text) if text.lstrip()[:1] in "{[" else _yaml(text)
     except ValueError as error:
         context.warn(file.path, 1, f"neither JSON nor YAML: {error}")
         return
@@ -108,10 +108,23 @@ def documents(file: EvidenceFile, context: Context) -> Iterator[tuple[Mapping[st
     for item in found if isinstance(found, list) else ():
         if isinstance(item, dict):
             name = str(at(item, "metadata", "name") or "")
-            seen = text.find(name, position) if name else -1
+            mark = name or str(item.get("message") or "")
+            seen = text.find(mark, position) if mark else -1
             position = seen if seen >= 0 else position
             line = text.count("\n", 0, position) + 1
             yield item, line, name
+
+
+def _json(text: str) -> Any:
+    """One document, or several one behind the other as ``--watch -o json`` writes them."""
+    decoder = json.JSONDecoder()
+    found: list[Any] = []
+    position = len(text) - len(text.lstrip())
+    while position < len(text):
+        value, end = decoder.raw_decode(text, position)
+        found.append(value)
+        position = end + len(text[end:]) - len(text[end:].lstrip())
+    return found[0] if len(found) == 1 else {"items": found}
 
 
 def _yaml(text: str) -> Any:

@@ -1,6 +1,6 @@
 """``kubectl get events`` as JSON, YAML or table, and the Events part of ``kubectl describe``.
 
-A table states ages only, so its facts have no time. Times in JSON are the first that is there of ``eventTime``,
+A table with ages gives facts without time; one whose first column is an RFC 3339 time dates them. Times in JSON are the first that is there of ``eventTime``,
 ``lastTimestamp``, ``firstTimestamp``, ``series.lastObservedTime`` and the creation time, all UTC.
 """
 
@@ -15,9 +15,10 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample,
 from facts_adapters.job._kubernetes import EMITS, Happening, at, documents, mapping, observe, stamp
 
 _AGE = r"(?:<\w+>|(?:\d+[dhms])+)"
+_TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)"
 _ROW = re.compile(
-    rf"^(?:(?P<namespace>[a-z0-9][\w.-]*)\s+)?(?P<age>{_AGE})(?: \(x\d+ over {_AGE}\))?\s+(?P<type>Normal|Warning)\s+"
-    r"(?P<reason>[A-Z]\w+)\s+(?P<kind>[a-z][\w.]*)/(?P<name>\S+)\s+(?P<message>\S.*)$"
+    rf"^(?:(?P<namespace>[a-z0-9][a-z0-9-]*)\s+)?(?:(?P<time>{_TIME})|{_AGE})(?: \(x\d+ over {_AGE}\))?\s+"
+    r"(?P<type>Normal|Warning)\s+(?P<reason>[A-Z]\w+)\s+(?P<kind>[A-Za-z][\w.]*)/(?P<name>\S+)\s+(?P<message>\S.*)$"
 )
 _DESCRIBED = re.compile(
     rf"^\s+(?P<type>Normal|Warning)\s+(?P<reason>[A-Z]\w+)\s+(?P<age>{_AGE})(?: \(x\d+ over {_AGE}\))?\s+"
@@ -37,7 +38,7 @@ _TIMES = (
 def sniff(head: Head) -> Verdict:
     """Events in JSON or YAML, or at least one row of an event table."""
     text = head.text
-    if re.search(r'"?kind"?: "?Event(?:List)?"?', text) and ("involvedObject" in text or "regarding" in text):
+    if re.search(r'"?(?:involvedObject|regarding)"?:', text) and re.search(r'"?reason"?:', text):
         return Verdict(0.95, "kubectl get events -o json/yaml")
     rows = sum(1 for line in head.lines if _ROW.match(line) or _DESCRIBED.match(line))
     return Verdict(0.9, f"{rows} rows of an event table") if rows else Verdict(0.0, "no event rows")
@@ -55,10 +56,12 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
     for row in file.lines():
         found = _ROW.match(row.text)
         if found:
-            pod = found["name"] if found["kind"] == "pod" else ""
-            node = found["name"] if found["kind"] == "node" else None
+            kind = found["kind"].lower()
+            pod = found["name"] if kind == "pod" else ""
+            node = found["name"] if kind == "node" else _node(found["message"])
             source = Source(file.path, row.number, row.text[:2000])
-            yield observe(Happening(found["reason"], found["message"], source, pod, node))
+            when = stamp(found["time"], context)
+            yield observe(Happening(found["reason"], found["message"], source, pod, node, when))
         elif described := _DESCRIBED.match(row.text):
             _, _, node_name = described["component"].partition(", ")
             source = Source(file.path, row.number, row.text[:2000])
@@ -74,9 +77,16 @@ def _event(file: EvidenceFile, item: Mapping[str, Any], line: int, context: Cont
     node = at(item, "source", "host") or at(item, "deprecatedSource", "host")
     if at(subject, "kind") == "Node":
         node = name
+    node = node or _node(message)
     pod = name if at(subject, "kind") == "Pod" else ""
     source = Source(file.path, line, f"{reason}: {message}"[:2000])
     return observe(Happening(reason, message, source, pod, str(node) if node else None, when))
+
+
+def _node(message: str) -> str | None:
+    """The node that a message says it happened on."""
+    found = re.search(r"\bon node ([a-z0-9][\w.-]*\w)", message)
+    return found[1] if found else None
 
 
 ADAPTER = Adapter(
@@ -113,6 +123,21 @@ ADAPTER = Adapter(
             "  ----     ------     ----   ----               -------\n"
             "  Warning  OOMKilling  2m    kernel-monitor, gpu12   Memory cgroup out of memory: Killed process 812\n",
             (("host.oom_event", {"reporter": "kubernetes", "host": "gpu12"}),),
+        ),
+        Sample(
+            '{"apiVersion":"v1","kind":"List","items":[\n'
+            '{"type":"Normal","reason":"Preempted","message":"Preempted by pod 4f on node gpu7",'
+            '"involvedObject":{"kind":"Pod","name":"w-1"},"lastTimestamp":"2026-02-01T10:00:00Z"}]}\n',
+            (("job.cancelled", {"reason": "preemption", "host": "gpu7"}),),
+            path="events.json",
+        ),
+        Sample(
+            "2026-02-01T10:00:00Z   Normal   CommandIssued   job/llm   Start to execute command AbortJob, and clean it up\n"
+            "2026-02-01T10:00:02Z   Normal   Killing         pod/llm-worker-3   Stopping container worker\n",
+            (
+                ("job.cancelled", {"reason": "other", "entity": "job"}),
+                ("host.pod_event", {"reason": "Killing", "pod": "llm-worker-3"}),
+            ),
         ),
         Sample("2m  Normal speed on port pod/7\nWarning: nothing\n"),
     ),

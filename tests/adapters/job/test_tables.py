@@ -54,7 +54,7 @@ GENUINE = [
     ("json.decoder.JSONDecodeError", "Expecting value: line 1 column 1 (char 0)", "data"),
     ("KeyError", "Caught KeyError in DataLoader worker process 0.", "data"),
     ("omegaconf.errors.ConfigAttributeError", "Key 'lr' is not in struct", "configuration"),
-    ("RuntimeError", "No CUDA GPUs are available", "configuration"),
+    ("RuntimeError", "AssertionError: Torch not compiled with CUDA enabled", "configuration"),
     ("RuntimeError", "Default process group has not been initialized, please call init_process_group", "distributed"),
     ("requests.exceptions.HTTPError", "404 Client Error", "data"),
 ]
