@@ -35,7 +35,7 @@ def step_line(rank: int, step: int, moment: datetime) -> str:
 def rank_log(host: str, rank: int, local: int, size: int, victim: bool) -> str:
     """The whole log of one rank."""
     pid = 40_000 + rank
-    comm = f"comm 0x55d0c{rank:06x} rank {rank} nranks RANKS cudaDev {local} busId {local + 1}b000 commId 0x8f21c09b44de7710"
+    comm = f"comm 0x55d0c{rank:06x} rank {rank} nranks RANKS cudaDev {local} busId {local + 1}b000 commId 0x8f21c09b"
     lines = [
         f"{host}:{pid}:{pid} [{local}] NCCL INFO Bootstrap: Using eth0:10.20.{rank // 2000}.{rank % 250}<0>",
         f"{host}:{pid}:{pid + 1} [{local}] NCCL INFO ncclCommInitRankConfig {comm} - Init START",
@@ -52,13 +52,14 @@ def rank_log(host: str, rank: int, local: int, size: int, victim: bool) -> str:
         moment = KILLED + timedelta(seconds=600 + rank % 5)
         prefix = f"[rank{rank}]:[E{moment.month}{moment.day:02d} {moment:%H:%M:%S}.{123456789 + rank}"
         work = "WorkNCCL(SeqNum=80231, OpType=ALLREDUCE, NumelIn=29360128, NumelOut=29360128, Timeout(ms)=600000)"
+        timeout = f"Watchdog caught collective operation timeout: {work} ran for {600_010 + rank % 70} milliseconds"
+        status = "work sequence id: 80231 PG status: last enqueued work: 80233, last completed work: 80230"
+        group = f"[PG ID 0 PG GUID 0(default_pg) Rank {rank}] "
+        ending = "To avoid data inconsistency, we are taking the entire process down."
         lines += [
-            f"{prefix} ProcessGroupNCCL.cpp:632] [Rank {rank}] Watchdog caught collective operation timeout: {work} "
-            f"ran for {600_010 + rank % 70} milliseconds before timing out.",
-            f"{prefix} ProcessGroupNCCL.cpp:2268] [PG ID 0 PG GUID 0(default_pg) Rank {rank}]  failure detected by watchdog "
-            "at work sequence id: 80231 PG status: last enqueued work: 80233, last completed work: 80230",
-            f"{prefix} ProcessGroupNCCL.cpp:684] [PG ID 0 PG GUID 0(default_pg) Rank {rank}] To avoid data inconsistency, "
-            "we are taking the entire process down.",
+            f"{prefix} ProcessGroupNCCL.cpp:632] [Rank {rank}] {timeout} before timing out.",
+            f"{prefix} ProcessGroupNCCL.cpp:2268] {group} failure detected by watchdog at {status}",
+            f"{prefix} ProcessGroupNCCL.cpp:684] {group}{ending}",
         ]
     return "\n".join(lines) + "\n"
 

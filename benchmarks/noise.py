@@ -17,41 +17,16 @@ JOB_LOG = re.compile(r"\.(log|out|err)$")
 KERNEL_LOG = re.compile(r"(dmesg|kernel|messages|syslog|journal)", re.IGNORECASE)
 FIRST_FAULT = re.compile(r"(first_fault:\s*\{path:\s*(?P<path>[^,}]+),\s*line:\s*)(?P<line>\d+)")
 
-BEFORE = """\
-W0101 00:00:00.101000 4101 torch/distributed/run.py:793] 
-W0101 00:00:00.101000 4101 torch/distributed/run.py:793] *****************************************
-W0101 00:00:00.101000 4101 torch/distributed/run.py:793] Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded, please further tune the variable for optimal performance in your application as needed. 
-W0101 00:00:00.101000 4101 torch/distributed/run.py:793] *****************************************
-[W socket.cpp:697] [c10d] The client socket cannot be initialized to connect to [localhost]:29500 (errno: 97 - Address family not supported by protocol).
-/opt/conda/lib/python3.11/site-packages/torch/cuda/__init__.py:61: FutureWarning: The pynvml package is deprecated. Please install nvidia-ml-py instead.
-worker:4242:4242 [0] NCCL INFO Bootstrap : Using eth0:10.1.2.3<0>
-worker:4242:4242 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so. Using internal network plugin.
-worker:4242:4242 [0] NCCL INFO cudaDriverVersion 12040
-worker:4242:4300 [0] NCCL INFO NCCL_DEBUG set by environment to INFO
-worker:4242:4300 [0] NCCL INFO NCCL_IB_TIMEOUT set by environment to 22.
-worker:4242:4300 [0] NCCL INFO NCCL_IB_RETRY_CNT set by environment to 7.
-worker:4242:4300 [0] NCCL INFO NCCL_ASYNC_ERROR_HANDLING is deprecated
-huggingface/tokenizers: The current process just got forked, after parallelism has already been used. Disabling parallelism to avoid deadlocks...
-WARNING: The requested image's platform does not match; continuing
-INFO: connection to telemetry endpoint timed out after 5 s, telemetry disabled
-"""
 
-AFTER = """\
-worker:4242:4311 [0] NCCL INFO [Service thread] Connection closed by localRank 0
-worker:4242:4300 [0] NCCL INFO comm 0x5500aa rank 0 nranks 8 cudaDev 0 busId 1b000 - Abort COMPLETE
-WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 4243 closing signal SIGTERM
-WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 4244 closing signal SIGTERM
-WARNING:torch.distributed.elastic.multiprocessing.api:Sending process 4245 closing signal SIGTERM
-[rank1]:[W ProcessGroupNCCL.cpp:1496] Warning: WARNING: destroy_process_group() was not called before program exit, which can leak resources. For more info, please see https://pytorch.org/docs/stable/distributed.html#shutdown (function operator())
-/opt/conda/lib/python3.11/multiprocessing/resource_tracker.py:254: UserWarning: resource_tracker: There appear to be 12 leaked semaphore objects to clean up at shutdown
-srun: Job step aborted: Waiting up to 32 seconds for job step to finish.
-"""
+def _noise(name: str) -> str:
+    return (Path(__file__).parent / "ordinary_noise" / f"{name}.txt").read_text(encoding="utf-8")
 
-KERNEL = """\
-docker0: port 2(vethbdee56b) entered forwarding state
-perf: interrupt took too long (4061 > 4020), lowering kernel.perf_event_max_sample_rate to 39750
-IPv6: ADDRCONF(NETDEV_CHANGE): veth703a4ca: link becomes ready
-"""
+
+BEFORE = _noise("before")
+
+AFTER = _noise("after")
+
+KERNEL = _noise("kernel")
 
 
 def wrap(source: Path, target: Path) -> int:
