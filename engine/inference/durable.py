@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from importlib.metadata import version
+from pathlib import Path
 
 import durable_rules_engine as core
 
@@ -32,7 +32,18 @@ from engine.inference.matches import Match
 from engine.inference.parts import Frame
 from engine.rules.model import Rule
 
-VERSION = f"durable_rules {version('durable_rules')}"
+
+def _version() -> str:
+    """The installed version, by the name of the folder beside the module: to import ``importlib.metadata`` is slow."""
+    beside = [path.stem for path in Path(core.__file__).parent.glob("durable_rules-*.dist-info")]
+    if len(beside) == 1:
+        return beside[0].rpartition("-")[2]
+    from importlib.metadata import version
+
+    return version("durable_rules")
+
+
+VERSION = f"durable_rules {_version()}"
 
 MOST_PATTERNS_PER_KIND = 60
 """Patterns on one kind in a ruleset: the C core follows at most 64 at once."""

@@ -7,6 +7,7 @@ import random
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -38,6 +39,9 @@ class TestBackends:
             "durable_rules 2.0.28, reference 1",
         ]
         assert found["durable"].firings == found["reference"].firings == found["both"].firings
+
+    def test_the_version_is_the_installed_one(self) -> None:
+        assert f"durable_rules {version('durable_rules')}" == durable().VERSION
 
     @pytest.fixture
     def _without_durable(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
