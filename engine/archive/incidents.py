@@ -9,8 +9,10 @@ MANIFEST = "incident.yaml"
 
 
 def find_incidents(root: Path) -> list[Path]:
-    """The bundles below ``root``: folders with ``incident.yaml`` and archive files at any depth; where there are none,
-    each folder directly below ``root``. Sorted by path.
+    """The bundles below ``root``, sorted by path.
+
+    These are folders with ``incident.yaml`` and archive files at any depth; where there are none, each folder directly
+    below ``root``.
 
     Raises:
         NotADirectoryError: ``root`` is no folder.
