@@ -7,6 +7,7 @@ Heavy modules are imported by the commands that need them, so that ``--help`` st
 from __future__ import annotations
 
 import functools
+import gc
 import json
 import os
 import sys
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "jsonl", "markdown", "html", "dot", "svg")
 BACKENDS = ("durable", "reference", "both")
 OUTCOMES = ("cause_found", "candidates")
+
+YOUNG = 100_000
+"""Objects made before the collector of cycles looks at them: knowledge and facts are many, and hold no cycles."""
 
 EXIT_FINDINGS, EXIT_INPUT, EXIT_PACK, EXIT_INCOMPLETE, EXIT_INTERNAL, EXIT_INTERRUPTED = 1, 2, 3, 4, 70, 130
 
@@ -129,10 +133,12 @@ class Investigation:
         from engine.inference import Engine
         from facts_adapters.reader import text_reader
 
+        gc.set_threshold(YOUNG)
         self.pack: Pack = load_knowledge(packs)
         self.engine: Engine = Engine(rules_of(self.pack), self.pack.vocabulary, backend=backend)  # type: ignore[arg-type]
         self.counters = read_profile(self.pack.profiles.get("counters", {}))
         self.reader = text_reader(self.pack.vocabulary, [root / "signatures" for root in self.pack.roots])
+        gc.freeze()  # what was loaded stays to the end
 
     def timeline(
         self, bundle: Path | None, answers: Mapping[str, str], forced: Sequence[Forced] = ()
