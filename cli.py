@@ -128,12 +128,12 @@ class Investigation:
     """Knowledge, readers and engine, loaded once; diagnoses one bundle after another."""
 
     def __init__(self, packs: Sequence[Path], backend: str) -> None:
+        gc.set_threshold(YOUNG)
         from engine.diagnosis.diagnose import rules_of
         from engine.facts.counters import read_profile
         from engine.inference import Engine
         from facts_adapters.reader import text_reader
 
-        gc.set_threshold(YOUNG)
         self.pack: Pack = load_knowledge(packs)
         self.engine: Engine = Engine(rules_of(self.pack), self.pack.vocabulary, backend=backend)  # type: ignore[arg-type]
         self.counters = read_profile(self.pack.profiles.get("counters", {}))
