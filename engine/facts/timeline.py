@@ -270,15 +270,33 @@ def _name_peers(observations: Sequence[Observation]) -> None:
             item.peer = short
 
 
-def _fill_ranks(observations: Iterable[Observation], manifest: Manifest) -> None:
-    """On a job of one node the local rank is the rank."""
-    size = manifest.world_size
-    if not size or len(manifest.nodes) > 1 or manifest.gpus_per_node not in (None, size):
-        return
+def _fill_ranks(observations: Sequence[Observation], manifest: Manifest) -> None:
+    """Ranks from local ranks, where it is certain which ranks run on the host."""
+    first_ranks = _first_ranks(observations, manifest)
+    alone = bool(manifest.world_size) and len(manifest.nodes) <= 1
+    if alone and manifest.gpus_per_node in (None, manifest.world_size):
+        first_ranks = {**dict.fromkeys([item.host for item in observations], 0), **first_ranks}
     for item in observations:
         local = item.fields.get("local_rank")
-        if item.rank is None and isinstance(local, int) and 0 <= local < size:
-            item.rank = local
+        if item.rank is None and isinstance(local, int) and local >= 0 and item.host in first_ranks:
+            rank = first_ranks[item.host] + local
+            if manifest.world_size is None or rank < manifest.world_size:
+                item.rank = rank
+
+
+def _first_ranks(observations: Sequence[Observation], manifest: Manifest) -> dict[str | None, int]:
+    """Per host the first of its ranks, where they are known to form a whole block."""
+    ranks: dict[str, set[int]] = defaultdict(set)
+    for rank, host in _rank_hosts(observations).items():
+        ranks[host].add(rank)
+    size = manifest.gpus_per_node
+    blocks: dict[str | None, int] = {}
+    for host, own in ranks.items():
+        start, count = min(own), len(own)
+        whole = count == size if size else count > 1 and start % count == 0
+        if whole and own == set(range(start, start + count)):
+            blocks[host] = start
+    return blocks
 
 
 def _known_ranks(facts: Sequence[Fact], manifest: Manifest) -> set[int]:

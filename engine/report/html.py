@@ -16,7 +16,7 @@ from engine.report.reasoning import DotMissingError, to_svg
 from engine.report.text import suspect_name
 from engine.report.words import branch_word, when, word
 
-SHOWN_FACTS = 400
+SHOWN_FACTS = 200
 
 Report = Mapping[str, Any]
 
@@ -78,14 +78,14 @@ def _tree(report: Report) -> list[dict[str, Any]]:
 
 
 def _evidence(report: Report) -> list[Mapping[str, Any]]:
-    """Cited facts first of all in number, then the rest of the timeline up to a limit, in the order of time."""
+    """The cited facts and, up to a limit, the other abnormal ones, in the order of time."""
     cited = {
         fact for item in report["hypotheses"] for part in ("for", "against") for e in item[part] for fact in e["facts"]
     }
     cited |= {side for item in report["consequences"] for side in (item["fact"], item["cause"])}
-    timed = {moment["fact"] for moment in report["timeline"]}
+    abnormal = {moment["fact"] for moment in report["timeline"] if moment["nature"] != "activity"}
     chosen = [fact for fact in report["facts"] if fact["id"] in cited]
     room = max(SHOWN_FACTS - len(chosen), 0)
-    others = [fact for fact in report["facts"] if fact["id"] in timed and fact["id"] not in cited][:room]
+    others = [fact for fact in report["facts"] if fact["id"] in abnormal and fact["id"] not in cited][:room]
     keep = {fact["id"] for fact in (*chosen, *others)}
     return [fact for fact in report["facts"] if fact["id"] in keep]

@@ -155,3 +155,17 @@ def test_on_a_job_of_one_node_the_local_rank_is_the_rank() -> None:
     assert facts(exit_, manifest=Manifest("x", world_size=8))["job.process_exit"][0].rank == 3
     exit_ = seen("job.process_exit", "a", local_rank=3, exit_code=1, signal=0)
     assert facts(exit_, manifest=Manifest("x", world_size=16, gpus_per_node=8))["job.process_exit"][0].rank is None
+
+
+def test_a_local_rank_on_a_host_whose_ranks_are_known_gives_the_rank() -> None:
+    started = [seen("comm.init_started", f"r{rank}", rank=rank, host="n2", nranks=8) for rank in range(4, 8)]
+    exit_ = seen("job.process_exit", "a", host="n2", local_rank=1, exit_code=1, signal=0)
+    manifest = Manifest("x", world_size=8, gpus_per_node=4, nodes=("n1", "n2"))
+    assert facts(*started, exit_, manifest=manifest)["job.process_exit"][0].rank == 5
+
+
+def test_a_local_rank_on_a_host_of_which_only_some_ranks_are_known_stays_open() -> None:
+    started = [seen("comm.init_started", f"r{rank}", rank=rank, host="n2", nranks=8) for rank in (5, 6)]
+    exit_ = seen("job.process_exit", "a", host="n2", local_rank=1, exit_code=1, signal=0)
+    manifest = Manifest("x", world_size=8, gpus_per_node=4, nodes=("n1", "n2"))
+    assert facts(*started, exit_, manifest=manifest)["job.process_exit"][0].rank is None
