@@ -1,7 +1,8 @@
 """``kubectl get events`` as JSON, YAML or table, and the Events part of ``kubectl describe``.
 
-A table with ages gives facts without time; one whose first column is an RFC 3339 time dates them. Times in JSON are the first that is there of ``eventTime``,
-``lastTimestamp``, ``firstTimestamp``, ``series.lastObservedTime`` and the creation time, all UTC.
+A table with ages gives facts without time; one whose first column is an RFC 3339 time dates them. Times in JSON are
+the first that is there of ``eventTime``, ``lastTimestamp``, ``firstTimestamp``, ``series.lastObservedTime`` and the
+creation time, all UTC.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ ADAPTER = Adapter(
             path="events.json",
         ),
         Sample(
-            "2026-02-01T10:00:00Z   Normal   CommandIssued   job/llm   Start to execute command AbortJob, and clean it up\n"
+            "2026-02-01T10:00:00Z   Normal   CommandIssued   job/llm   Start to execute command AbortJob, and clean\n"
             "2026-02-01T10:00:02Z   Normal   Killing         pod/llm-worker-3   Stopping container worker\n",
             (
                 ("job.cancelled", {"reason": "other", "entity": "job"}),
