@@ -24,8 +24,7 @@ HEAD = "pack.yaml"
 
 _SIGNATURES = re.compile(r"^kind:[ ]+signatures\b", re.MULTILINE)
 _EMITS = re.compile(r"\bemits:\s*[\"']?([a-z]+\.[a-z_0-9]+)")
-_EXAMPLES = re.compile(r"^examples:", re.MULTILINE)
-_OTHER_KEY = re.compile(r"^[^\s#-]", re.MULTILINE)
+_OTHER_KEY = re.compile(r"\n[^\s#-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +180,7 @@ class _Loader:
             if self.loaded.heads[file.pack].document is None:
                 self._document(file, file.text)
             return
-        if _SIGNATURES.search(file.text):
+        if "signatures" in file.text and _SIGNATURES.search(file.text):
             if self.examples:
                 self.loaded.signature_emits.update(_EMITS.findall(file.text))
             return
@@ -317,7 +316,5 @@ class _Loader:
 
 def without_examples(text: str) -> str:
     """The text up to a last top-level key ``examples``, else all of it."""
-    found = list(_EXAMPLES.finditer(text))
-    if not found or _OTHER_KEY.search(text, found[-1].end()):
-        return text
-    return text[: found[-1].start()]
+    start = text.rfind("\nexamples:") + 1
+    return text[:start] if start and not _OTHER_KEY.search(text, start) else text
