@@ -22,12 +22,14 @@ Data = bytes | mmap.mmap
 _RUN = 4
 _LEAST = 2 * _RUN - 1
 _SHORT = 3
+_ENOUGH = 28
+"""Bytes of a literal among which the runs are chosen by which it is found."""
+
 _DIGITS = b"0123456789"
 _ESCAPES = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 
 MOST_KINDS_OF_LINE = 200_000
 """Lines without digits that are remembered before the memory of them is emptied."""
-
 
 COMMON = 200
 """Lines of one file with an owner's literals beyond which rarer texts are sought for it."""
@@ -67,7 +69,7 @@ class Literals:
         self._tiny: list[_Entry] = []
         self._short: dict[bytes, list[_Entry]] = {}
         self._index: dict[bytes, list[_Entry]] = {}
-        long = (text for text in self._owners if len(text) >= _LEAST)
+        long = (text[:_ENOUGH] for text in self._owners if len(text) >= _LEAST)
         self._common = Counter(text[i : i + _RUN] for text in long for i in range(len(text) - _RUN + 1))
         for literal, owners in self._owners.items():
             self._place(literal, owners)
@@ -80,7 +82,7 @@ class Literals:
         elif len(literal) < _LEAST:
             self._short.setdefault(literal[:_SHORT], []).append(entry)
         else:
-            start = _rarest(literal, self._common)
+            start = _rarest(literal[:_ENOUGH], self._common)
             for i in range(start, start + _RUN):
                 self._index.setdefault(literal[i : i + _RUN], []).append(entry)
 

@@ -15,7 +15,7 @@ from typing import Any
 from engine.authored import Document, InvalidDocument, Problem, load_document
 from engine.authored.problem import did_you_mean
 from engine.facts.model import SECOND, SUBJECT_FIELDS, Scalar
-from engine.facts.vocabulary import FieldSpec, FieldType, Vocabulary
+from engine.facts.vocabulary import SUBJECT_TYPES, FieldSpec, FieldType, Vocabulary
 from facts_adapters.text.patterns import Expression, selectivity
 from facts_adapters.text.values import convert, number
 
@@ -35,6 +35,7 @@ ENVELOPES = (
 )
 """Kinds of envelope that ``only_in`` may name."""
 
+_SUBJECT: Mapping[str, FieldSpec] = {name: FieldSpec(SUBJECT_TYPES[name]) for name in SUBJECT_FIELDS}
 _ACCEPTED: Mapping[FieldType, type | tuple[type, ...]] = {
     "str": str,
     "int": int,
@@ -154,13 +155,14 @@ def load_signatures(paths: Iterable[Path], vocabulary: Vocabulary) -> SignatureS
     """
     signatures: list[Signature] = []
     problems: list[Problem] = []
+    types: dict[str, Mapping[str, FieldSpec]] = {}
     for path in _files(paths):
         try:
             document = load_document(path)
         except InvalidDocument as error:
             problems.extend(error.problems)
             continue
-        found, wrong = _Reader(document, vocabulary).read()
+        found, wrong = _Reader(document, vocabulary, types).read()
         signatures.extend(found)
         problems.extend(wrong)
     return SignatureSet(tuple(signatures), tuple(problems))
@@ -174,9 +176,10 @@ def _files(paths: Iterable[Path]) -> Iterable[Path]:
 class _Reader:
     """Turns one document into signatures; every complaint points at its place."""
 
-    def __init__(self, document: Document, vocabulary: Vocabulary) -> None:
+    def __init__(self, document: Document, vocabulary: Vocabulary, types: dict[str, Mapping[str, FieldSpec]]) -> None:
         self.document = document
         self.vocabulary = vocabulary
+        self.types = types
         self.problems: list[Problem] = []
         self.way: tuple[str | int, ...] = ()
         self.label = ""
@@ -224,7 +227,7 @@ class _Reader:
         if not isinstance(kind, str) or kind not in self.vocabulary:
             self._wrong("FF204", ("emits",), f"no fact kind {kind!r}", did_you_mean(kind, self.vocabulary.kinds))
             return None
-        types = _types(self.vocabulary, kind)
+        types = self._types(kind)
         pattern = self._pattern(entry.get("pattern"))
         literals = entry.get("literals")
         if not isinstance(literals, list) or not literals or not all(isinstance(x, str) and x for x in literals):
@@ -254,6 +257,12 @@ class _Reader:
             only_in=frozenset(only) if isinstance(only, list) else frozenset(), samples=samples, near_misses=misses,
             place=(self.document.path, self.document.position(self.way)[0]),
         )  # fmt: skip
+
+    def _types(self, kind: str) -> Mapping[str, FieldSpec]:
+        known = self.types.get(kind)
+        if known is None:
+            known = self.types[kind] = {**_SUBJECT, **self.vocabulary[kind].fields}
+        return known
 
     def _pattern(self, text: object) -> Expression | None:
         if not isinstance(text, str) or not text:
@@ -341,9 +350,3 @@ class _Reader:
             message = "at least one near miss is required: a similar line that must not match"
             self._wrong("FF213", ("near_misses",), message)
         return tuple(samples), tuple(misses)
-
-
-def _types(vocabulary: Vocabulary, kind: str) -> dict[str, FieldSpec]:
-    types: dict[str, FieldSpec] = {name: FieldSpec("int" if name == "rank" else "str") for name in SUBJECT_FIELDS}
-    types.update(vocabulary[kind].fields)
-    return types
