@@ -10,6 +10,8 @@ from engine.facts.model import Fact, Order, before
 from engine.facts.vocabulary import Vocabulary
 
 COMPARISON = "compare.differs"
+TIMELESS = ("state", "config")
+"""Natures that say how something is, not that it happened."""
 
 
 def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabulary) -> str | None:
@@ -30,7 +32,9 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
             if events:
                 return _first_in(sorted(events, key=lambda fact: _order(graph.facts[fact])), graph)
         return chosen
-    return _first_in([fact for group in named for fact in group], graph)
+    others = [fact for group in named[1:] for fact in group]
+    events = [fact for fact in others if vocabulary[graph.facts[fact].kind].nature not in TIMELESS]
+    return _first_in([*named[0], *events], graph)
 
 
 def _first_in(facts: Sequence[str], graph: CausalGraph) -> str:

@@ -27,7 +27,10 @@ def show_question(question: Question, language: str) -> str:
     lines = ["", _say(question.text, language)]
     if question.command:
         lines.append(f"   $ {question.command}   # {word(language, question.who)}")
-    lines += [f"   {number}) {_say(answer.text, language)}" for number, answer in enumerate(question.answers, 1)]
+    lines += [
+        f"   {number}) {_say(answer.text, language) or word(language, 'not_known')}"
+        for number, answer in enumerate(question.answers, 1)
+    ]
     lines.append("   s) skip   q) quit" if language == "en" else "   s) 跳过   q) 结束")
     return "\n".join(lines)
 
