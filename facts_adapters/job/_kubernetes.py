@@ -70,7 +70,7 @@ def observe(happening: Happening, part: str = "events") -> Observation:
     for row in _rows(part):
         found = row.message.search(happening.message) if row.message else None
         if row.reason.fullmatch(happening.reason) and (found or not row.message):
-            fields = dict(row.constants) | _fields(row.kind, happening)
+            fields = _fields(row.kind, happening) | dict(row.constants)
             if found and "exit_code" in found.groupdict():
                 fields |= outcome(int(found["exit_code"]))
             return _made(row.kind, happening, fields)

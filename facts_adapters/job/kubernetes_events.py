@@ -140,6 +140,15 @@ ADAPTER = Adapter(
                 ("host.pod_event", {"reason": "Killing", "pod": "llm-worker-3"}),
             ),
         ),
+        Sample(
+            "LAST SEEN   TYPE      REASON      OBJECT               MESSAGE\n"
+            '2m          Normal    Pulled      pod/llm-master-0     Successfully pulled image "t:1" in 9m52s\n'
+            '2m          Normal    Pulled      pod/llm-worker-0     Successfully pulled image "t:1" in 52.1s\n',
+            (
+                ("host.pod_event", {"reason": "PulledSlowly", "pod": "llm-master-0"}),
+                ("host.pod_event", {"reason": "Pulled"}),
+            ),
+        ),
         Sample("2m  Normal speed on port pod/7\nWarning: nothing\n"),
     ),
 )
