@@ -12,7 +12,7 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample,
 from facts_adapters.switch.arista_json import port_name
 from facts_adapters.switch.topology import short_name
 
-_SWITCH_PORT = re.compile(
+SWITCH_PORT = re.compile(
     r"(?:Ethernet|Eth|Et|swp|Gi|Te|Twe|Hu|Fo|FourHundredGigE|WGE|HGE|\d+GE|et-|xe-)[\d/]", re.IGNORECASE
 )
 _OWN_PORT = re.compile(r"(?:Ethernet|swp)\d")
@@ -76,20 +76,24 @@ def _neighbour(file: EvidenceFile, text: str, name: str, row: dict[str, Any]) ->
         keys = [key for key, value in chassis.items() if isinstance(value, dict) and key != "id"]
         peer = keys[0] if len(keys) == 1 else None
     far = _text(port.get("id")) or _text(port.get("descr"))
-    if far and not _SWITCH_PORT.match(far):
+    if far and not SWITCH_PORT.match(far):
         described = _text(port.get("descr"))
-        far = described if described and _SWITCH_PORT.match(described) else far
+        far = described if described and SWITCH_PORT.match(described) else far
     if not peer or not far:
         return
     peer = short_name(peer)
     place = text.find(f'"{name}"')
     source = Source(file.path, text.count("\n", 0, max(place, 0)) + 1, f"{name}: {peer} {far}")
+    yield link(file.host, source, name, peer, far)
+
+
+def link(host: str | None, source: Source, name: str, peer: str, far: str) -> Observation:
+    """A switch's own port makes a trunk, an interface of a host an attachment."""
     if _OWN_PORT.match(name):
-        fields: dict[str, Scalar] = {"peer_port": port_name(far), "origin": "seen"}
-        yield Observation("switch.trunk", source, fields, host=file.host, port=name, peer=peer)
-    else:
-        fields = {"switch": peer, "switch_port": port_name(far), "netdev": name, "origin": "seen"}
-        yield Observation("switch.attached", source, fields, host=file.host, device=name)
+        trunk: dict[str, Scalar] = {"peer_port": port_name(far), "origin": "seen"}
+        return Observation("switch.trunk", source, trunk, host=host, port=name, peer=peer)
+    fields: dict[str, Scalar] = {"switch": peer, "switch_port": port_name(far), "netdev": name, "origin": "seen"}
+    return Observation("switch.attached", source, fields, host=host, device=name)
 
 
 ADAPTER = Adapter(
