@@ -25,10 +25,11 @@ _SINCE = re.compile(r"\s*system boot +(?P<date>\d{4}-\d\d-\d\d \d\d:\d\d)")
 
 def sniff(head: Head) -> Verdict:
     """A btime line, boot records, or a list of boots."""
-    for line in head.lines:
-        for pattern in (_BTIME, _BOOT, _LISTED, _SINCE):
-            if pattern.match(line):
-                return Verdict(0.9, "boot times")
+    patterns = [_LISTED]
+    patterns += [_BTIME] if "btime " in head.text else []
+    patterns += [_BOOT, _SINCE] if "system boot" in head.text else []
+    if any(pattern.match(line) for line in head.lines for pattern in patterns):
+        return Verdict(0.9, "boot times")
     return Verdict(0.0, "no boot time")
 
 

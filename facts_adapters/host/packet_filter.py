@@ -36,14 +36,17 @@ _PORT = re.compile(r"(?:--dports? |dpts?:|multiport dports |dport (?:\{ ?)?)(?P<
 def sniff(head: Head) -> Verdict:
     """The shapes of the four tools."""
     text = head.text
-    if "*filter" in text or re.search(r"^(?:-P INPUT|-A \S+ .*-j |# (?:Generated|Warning).*iptables)", text, re.M):
+    saved = "*filter" in text or any(mark in text for mark in ("-P INPUT", " -j ", "iptables"))
+    if saved and re.search(r"\*filter|^(?:-P INPUT|-A \S+ .*-j |# (?:Generated|Warning).*iptables)", text, re.M):
         return Verdict(0.95, "iptables-save")
-    if re.search(r"^Chain \S+ \((?:policy|\d+ references)", text, re.M):
+    if "Chain " in text and re.search(r"^Chain \S+ \((?:policy|\d+ references)", text, re.M):
         return Verdict(0.9, "iptables -L")
-    if re.search(r"^table (?:inet|ip|ip6|bridge) \S+ \{", text, re.M):
+    if "table " in text and re.search(r"^table (?:inet|ip|ip6|bridge) \S+ \{", text, re.M):
         return Verdict(0.9, "nft list ruleset")
-    if re.search(r"^Status: active$.*^To +Action", text, re.M | re.S) or re.search(r"^\S+ \(.*active\)$", text, re.M):
-        return Verdict(0.7, "ufw or firewalld")
+    if "Status: active" in text and re.search(r"^Status: active$.*^To +Action", text, re.M | re.S):
+        return Verdict(0.7, "ufw")
+    if "active)" in text and re.search(r"^\S+ \(.*active\)$", text, re.M):
+        return Verdict(0.7, "firewalld")
     return Verdict(0.0, "no packet filter rules")
 
 

@@ -19,7 +19,7 @@ _COMMAND_COLUMNS = ("COMMAND", "CMD", "COMM", "ARGS")
 
 def sniff(head: Head) -> Verdict:
     """A header with PID, a state and a command."""
-    found = any(_header(line) for line in head.lines)
+    found = any(_header(line) for line in head.lines if "PID" in line.upper())
     return Verdict(0.9, "process list") if found else Verdict(0.0, "no header of a process list with states")
 
 

@@ -17,6 +17,7 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample,
 _LAUNCHER = re.compile(
     r"\b(?:torchrun|torch\.distributed\.(?:run|launch)|deepspeed|accelerate launch|mpirun|srun|horovodrun)\b"
 )
+_LAUNCHERS = ("torchrun", "torch.distributed.", "deepspeed", "accelerate launch", "mpirun", "srun", "horovodrun")
 _OPTION = re.compile(r"--(?P<key>[a-z][\w-]*)(?:[= ]\s*|\s+\\?\s*)(?P<value>[\"']?[^\s\"'\\-][^\s\"'\\]*)")
 _SHARED = {
     **{name: name for name in ("nnodes", "rdzv_id", "rdzv_backend", "rdzv_endpoint", "master_addr", "master_port")},
@@ -50,11 +51,11 @@ def sniff(head: Head) -> Verdict:
     """A script, or a file that holds a launcher's command."""
     if re.search(r"\.(?:sh|bash|sbatch|slurm|pbs|job)$", head.path) or head.text.startswith("#!"):
         return Verdict(0.6, "script")
-    if _LAUNCHER.search(head.text) and re.search(
-        r"--(?:nnodes|nproc|rdzv|master|num_|hostfile|node_rank|machine_rank)", head.text
-    ):
+    launches = any(word in head.text for word in _LAUNCHERS) and _LAUNCHER.search(head.text)
+    if launches and re.search(r"--(?:nnodes|nproc|rdzv|master|num_|hostfile|node_rank|machine_rank)", head.text):
         return Verdict(0.6, "launcher command")
-    if any(pattern.search(head.text) for pattern, _, _ in _TIMEOUT):
+    lines = [line for line in head.lines if "timeout" in line]
+    if any(pattern.search(line) for line in lines for pattern, _, _ in _TIMEOUT):
         return Verdict(0.5, "distributed time-out")
     return Verdict(0.0, "no launcher command")
 

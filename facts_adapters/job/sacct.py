@@ -32,7 +32,7 @@ def sniff(head: Head) -> Verdict:
         return Verdict(0.9, "sacct --json")
     if re.search(r"^JobId=\d+ ", text, re.M) and "JobState=" in text:
         return Verdict(0.9, "scontrol show job")
-    header = next((line for line in head.lines if _columns(line)), None)
+    header = any(_columns(line) for line in head.lines if "jobid" in line.lower())
     return Verdict(0.95, "sacct table") if header else Verdict(0.0, "no JobID and State columns")
 
 

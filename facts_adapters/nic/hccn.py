@@ -26,11 +26,10 @@ _SPEED = re.compile(r"^[ \t]{0,20}(?:\[devid (?P<device>\d+)\])?[ \t]{0,20}[Ss]p
 
 
 def _sniff(head: Head) -> Verdict:
-    if "hccn_tool" in head.text or re.search(
-        r"roce_new_pkt_rty_num|mac_tx_pfc_pri\d_pkt_num|link change records", head.text
-    ):
+    text = head.text
+    if any(mark in text for mark in ("hccn_tool", "roce_new_pkt_rty_num", "mac_tx_pfc_pri", "link change records")):
         return Verdict(0.95, "hccn_tool")
-    return _ports.found(head, _STATUS, "link state of an NPU")
+    return _ports.found(head, _STATUS, "link state of an NPU") if "link status" in text else Verdict(0.0, "")
 
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:

@@ -51,7 +51,7 @@ class Entry:
 
 def _sniff(head: Head) -> Verdict:
     rows = sum(1 for line in head.lines[:200] if _ROW.match(line) or ("/gids/" in line and _FILE.search(line[-300:])))
-    header = any(re.match(r"DEV\s+PORT\s+INDEX\s+GID", line[:80]) for line in head.lines)
+    header = any(re.match(r"DEV\s+PORT\s+INDEX\s+GID", line[:80]) for line in head.lines if line.startswith("DEV"))
     return Verdict(1.0, "GID table") if header or rows else Verdict(0.0, "")
 
 

@@ -20,6 +20,8 @@ _NUMBER = re.compile(r"^\s*(?P<value>\d{1,3})\s*$")
 def _sniff(head: Head) -> Verdict:
     if _PATH.search(head.path) or "cma_roce_tos" in head.text:
         return Verdict(0.9, "traffic class of an RDMA device")
+    if "tclass" not in head.text and "traffic_class" not in head.text:
+        return Verdict(0.0, "")
     return _ports.found(head, re.compile(r"tclass[=:]\s*\d+|/tc/\d+/traffic_class"), "traffic class of an RDMA device")
 
 

@@ -53,14 +53,14 @@ class _Place:
 
 
 def _sniff(head: Head) -> Verdict:
-    for pattern, why in (
-        (_PFC_HEAD, "priority flow control of NX-OS"),
-        (_QUEUING, "queuing of NX-OS"),
-        (_WATCHDOG, "PFC queues of NX-OS"),
+    for literal, pattern, why in (
+        ("RxPPP", _PFC_HEAD, "priority flow control of NX-OS"),
+        ("ueuing ", _QUEUING, "queuing of NX-OS"),
+        ("PFC watchdog", _WATCHDOG, "PFC queues of NX-OS"),
     ):
-        if re.search(pattern.pattern, head.text, re.MULTILINE):
+        if literal in head.text and re.search(pattern.pattern, head.text, re.MULTILINE):
             return Verdict(0.95, why)
-    cisco = re.search(r"^Ethernet\d+/\d+ is (?:up|down)", head.text, re.MULTILINE) and "input discard" in head.text
+    cisco = "input discard" in head.text and re.search(r"^Ethernet\d+/\d+ is (?:up|down)", head.text, re.MULTILINE)
     return Verdict(0.9, "show interface of NX-OS") if cisco else Verdict(0.0, "")
 
 

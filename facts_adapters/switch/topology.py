@@ -65,7 +65,7 @@ def _sniff(head: Head) -> Verdict:
     if head.path.endswith((".yaml", ".yml", ".json")) and re.search(r"\bswitch\b", head.text):
         keys = set(re.findall(r"[\"{ ,-]([A-Za-z_]+)\"?\s*:", head.text))
         if _attaches({**roles_of(sorted(keys)), "host": "host"}) or re.search(
-            r"^\W*(?:isl|trunks|links)\W*:", head.text, re.M
+            r"^[^\w\n]{0,40}(?:isl|trunks|links)[^\w\n]{0,4}:", head.text, re.M
         ):
             return Verdict(0.9, "inventory of switch ports")
     return Verdict(0.0, "")

@@ -35,7 +35,8 @@ def _sniff(head: Head) -> Verdict:
     for pattern, why in ((_PFC_HEAD, "dcb pfc of Huawei"), (_H3C_HEAD, "flow control of H3C")):
         if pattern.search(head.text):
             return Verdict(0.95, why)
-    return Verdict(0.85, "display interface") if re.search(_STATE.pattern, head.text, re.M) else Verdict(0.0, "")
+    shown = "current state" in head.text and re.search(_STATE.pattern, head.text, re.M)
+    return Verdict(0.85, "display interface") if shown else Verdict(0.0, "")
 
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
