@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import mmap
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import BinaryIO
 from facts_adapters.adapter import Head, Line
 from facts_adapters.archives import Member
 from facts_adapters.bundle import Bundle
+from facts_adapters.parts import Part
 from facts_adapters.result import FileReport
 from facts_adapters.text.lines import bounded_lines, decode, logical_lines, wide_encoding
 from facts_adapters.text.scan import Data
@@ -92,6 +94,43 @@ class BundleFile:
     def open(self) -> BinaryIO:
         """The decompressed bytes from the start."""
         return self.bundle.open(self.member)
+
+    def lines(self) -> Iterator[Line]:
+        """The logical lines."""
+        with self.open() as stream:
+            yield from logical_lines(bounded_lines(stream))
+
+
+@dataclass(frozen=True, slots=True)
+class PartFile:
+    """A part of a pasted file given to a whole-file adapter, as if it were a file; its lines are numbered from 1."""
+
+    file: BundleFile
+    part: Part
+
+    @property
+    def path(self) -> str:
+        """Path of the file, or the one that the part is titled with."""
+        return self.part.path(self.file.path)
+
+    @property
+    def host(self) -> str | None:
+        """Host that manifest, path or lines name."""
+        return self.file.host
+
+    @property
+    def rank(self) -> int | None:
+        """Rank that manifest, path or lines name."""
+        return self.file.rank
+
+    @property
+    def group(self) -> str:
+        """Snapshot label."""
+        return self.file.group
+
+    def open(self) -> BinaryIO:
+        """The part's bytes without what stands before every line."""
+        return io.BytesIO(self.part.inner)
 
     def lines(self) -> Iterator[Line]:
         """The logical lines."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,16 +10,17 @@ from functools import cache
 from pathlib import Path
 
 from engine.facts.manifest import Manifest
-from engine.facts.model import CounterSample, Observation, Reading
+from engine.facts.model import CounterSample, Observation, Reading, Source
 from engine.facts.vocabulary import Vocabulary, load_vocabulary
-from facts_adapters.adapter import Adapter
+from facts_adapters.adapter import Adapter, EvidenceFile
 from facts_adapters.archives import Member
 from facts_adapters.bundle import Bundle, BundleWarning
-from facts_adapters.coverage import coverage
-from facts_adapters.discovery import Forced, Placement, Registry, Site, choose, date_of, registry
-from facts_adapters.evidence import Buffered, BundleFile, decode_head, head_of
+from facts_adapters.coverage import classes_of, coverage
+from facts_adapters.discovery import Choice, Forced, Placement, Registry, Site, choose, date_of, registry
+from facts_adapters.evidence import Buffered, BundleFile, PartFile, decode_head, head_of
 from facts_adapters.manifest import read_manifest
-from facts_adapters.places import Told
+from facts_adapters.parts import LONGEST_PASTE, Part, is_pasted, parts
+from facts_adapters.places import Paths, Told
 from facts_adapters.result import BundleReading, FileReport
 from facts_adapters.streams import DAMAGE, Limits
 from facts_adapters.text import stamps
@@ -30,6 +32,12 @@ from knowledge import BUILTIN
 HEAD_BYTES = 64 * 1024
 MOST_OF_ADAPTER = 2_000_000
 """Records that one adapter may yield for one file."""
+
+_EXPLAINS = re.compile(r"(?:^|/)(?:readme|licen[cs]e|notes?|changelog|copying)[^/]*$|\.(?:md|rst)$", re.IGNORECASE)
+"""Texts for people, of which nothing is expected."""
+
+_UNORDERED = (0, 1)
+"""A lag by which a line tells no order to the lines above it."""
 
 SLOWEST_ADAPTER_S = 300.0
 """Seconds that one adapter may take for one file, looked at between records."""
@@ -87,13 +95,17 @@ class _Run:
         self.adapters = adapters
         self.only = only
         self.left = bundle.limits.total_bytes
+        self.vocabulary = load_vocabulary()
         self.warnings: list[BundleWarning] = []
         self.manifest = self._manifest()
         self.site = Site.of(self.manifest, [member.path for member in bundle.members])
         self.result = BundleReading(self.manifest)
+        self.titles: list[str] = []
+        """Paths that parts of pasted files are titled with."""
 
     def read(self) -> BundleReading:
         heads = [self._look(member) for member in self.bundle.members]
+        self.site.paths = Paths([*(member.path for member in self.bundle.members), *self.titles], self.site.nodes)
         for member, report in zip(self.bundle.members, heads, strict=True):
             if self.only is None or self.only(member.path):
                 self.result.files.append(report)
@@ -139,11 +151,28 @@ class _Run:
             return report
         report.text = is_text(raw)
         text = decode_head(raw)
-        date = date_of(member.path, text) if report.text else None
-        if date is not None:
-            self.site.dates.setdefault(member.path.rpartition("/")[0], date)
+        if report.text:
+            self._date_file(member.path, text)
+        report.pasted = report.text and self._named(member.path) is None and is_pasted(member.path, text)
+        for part in self._parts(member) if report.pasted else ():
+            path = part.path(member.path)
+            self.titles.append(path)
+            self._date_file(path, decode_head(part.inner[:HEAD_BYTES]))
         report.choices = choose(head_of(member.path, text), self.adapters.adapters, self._named(member.path))
         return report
+
+    def _date_file(self, path: str, text: str) -> None:
+        date = date_of(path, text)
+        if date is not None:
+            self.site.dates.setdefault(path.rpartition("/")[0], date)
+
+    def _parts(self, member: Member) -> list[Part]:
+        """The parts of a pasted file; none where it is too long to be one or cannot be read."""
+        try:
+            with self.bundle.open(member, quiet=True) as stream, Buffered(stream) as data:
+                return parts(member.path, bytes(data)) if len(data) <= LONGEST_PASTE else []
+        except DAMAGE:
+            return []
 
     def _named(self, path: str) -> str | None:
         for forced in self.forced:
@@ -152,37 +181,98 @@ class _Run:
         return self.manifest.hint(path).adapter
 
     def _file(self, member: Member, report: FileReport) -> None:
-        placement = self.site.place(member.path)
+        pasted = self._parts(member) if report.pasted else []
+        if not pasted:
+            self._part(member, report, None)
+        for part in pasted:
+            path = part.path(member.path)
+            own = FileReport(member.path, len(part.data), text=True)
+            own.choices, body = self._choices(path, part)
+            first = len(self.result.observations)
+            self._part(member, own, replace(part, inner=body))
+            if report.observations:
+                self._distrust(self.result.observations[first:])
+            report.add(own)
+
+    def _choices(self, path: str, part: Part) -> tuple[list[Choice], bytes]:
+        """Who reads a part and what of it: where nobody knows it without its prefixes, who knows it with them."""
+        if part.prose:
+            return [], part.inner
+        for body in (part.inner, part.raw):
+            found = choose(head_of(path, decode_head(body[:HEAD_BYTES])), self.adapters.adapters)
+            if any(choice.taken for choice in found):
+                return found, body
+        return found, part.inner
+
+    def _part(self, member: Member, report: FileReport, part: Part | None) -> None:
+        path = part.path(member.path) if part else member.path
+        placement = self._place(member.path, path)
         report.group = placement.group.value if placement.group else ""
         report.run = placement.run.value if placement.run else None
         found: list[Observation | CounterSample] = []
-        text = self._text(member, report) if report.text else None
+        context = _Context(self, part)
+        text = self._text(member, report, context) if report.text else None
         self._learn(placement, text)
         self._writers(placement, text)
         report.host, report.rank = placement.host, placement.rank
-        file = BundleFile(self.bundle, member, report)
+        whole = BundleFile(self.bundle, member, report)
+        file = PartFile(whole, part) if part else whole
         for name in report.adapters:
             adapter = self.adapters.named(name)
             if adapter is not None:
-                found.extend(self._adapter(adapter, file))
+                found.extend(self._adapter(adapter, file, context))
         if text is not None:
             found.extend(text.observations)
             for name, count in text.folded.items():
                 self.warn(member.path, 0, f"{count} more equal lines of {name} were only counted")
-        found.extend(coverage(member.path, report, text, self._covered(report)))
+        if text is not None and not found and not report.adapters and not classes_of(text):
+            self._not_understood(path, report, context, part)
+        found.extend(coverage(path, report, text, self._covered(report)))
         for record in found:
-            self._keep(record, placement, report)
+            self._keep(record, placement, report, context)
+
+    def _place(self, of_file: str, path: str) -> Placement:
+        """What the title of a part does not tell, the path of the file may; what the manifest says counts first."""
+        placement, outer = self.site.place(path), self.site.place(of_file)
+        if path == of_file:
+            return outer
+        own_host, own_rank = (None, None) if outer.stated else (placement.host, placement.rank)
+        return replace(
+            placement,
+            host=own_host or outer.host,
+            rank=own_rank or outer.rank,
+            stated=outer.stated or placement.stated,
+            timezone=placement.timezone or outer.timezone,
+            group=placement.group or outer.group,
+            run=placement.run or outer.run,
+        )
+
+    def _not_understood(self, path: str, report: FileReport, context: _Context, part: Part | None) -> None:
+        """Say that a text gave nothing, so that nobody takes its silence for a statement."""
+        if report.lines and not (part and part.prose) and not _EXPLAINS.search(path):
+            context.warn(report.path, 1 if part and part.title else 0, f"not understood: {report.lines} lines")
+
+    def _distrust(self, records: Sequence[Observation]) -> None:
+        """Parts say nothing about each other's order: with another part above, line numbers do not count."""
+        for record in records:
+            lag = record.lag if record.lag is not None else self.vocabulary[record.kind].lag
+            if lag == (0, 0):
+                record.lag = _UNORDERED
 
     def _covered(self, report: FileReport) -> list[str]:
         classes = (a.coverage for a in map(self.adapters.named, report.adapters) if a is not None)
         return sorted({c for c in classes if c})
 
-    def _text(self, member: Member, report: FileReport) -> TextResult | None:
+    def _text(self, member: Member, report: FileReport, context: _Context) -> TextResult | None:
+        world = self.manifest.world_size
         try:
-            with self.bundle.open(member) as stream, Buffered(stream) as data:
-                self.left -= len(data)
-                world = self.manifest.world_size
-                text = self.reader.read(member.path, data, _Context(self), self.site.nodes, world)
+            if context.part is not None:
+                self.left -= len(context.part.data)
+                text = self.reader.read(member.path, context.part.data, context, self.site.nodes, world)
+            else:
+                with self.bundle.open(member) as stream, Buffered(stream) as data:
+                    self.left -= len(data)
+                    text = self.reader.read(member.path, data, context, self.site.nodes, world)
         except Exception as error:  # one file must not end the rest
             self.warn(member.path, 0, f"the file could not be read as text: {type(error).__name__}: {error}")
             return None
@@ -225,12 +315,12 @@ class _Run:
         world, local = self.manifest.world_size, self.manifest.gpus_per_node
         return 0 if world is not None and world == local else None
 
-    def _adapter(self, adapter: Adapter, file: BundleFile) -> list[Observation | CounterSample]:
+    def _adapter(self, adapter: Adapter, file: EvidenceFile, context: _Context) -> list[Observation | CounterSample]:
         """Run one adapter on one file; what it yields before it fails counts."""
         found: list[Observation | CounterSample] = []
         started = time.monotonic()
         try:
-            for record in adapter.read(file, _Context(self)):
+            for record in adapter.read(file, context):
                 found.append(record)
                 if not record.adapter:
                     _set_adapter(found, adapter.name)
@@ -241,28 +331,33 @@ class _Run:
             self.warn(file.path, 0, f"the adapter {adapter.name} failed: {type(error).__name__}: {error}")
         return found
 
-    def _keep(self, record: Observation | CounterSample, placement: Placement, report: FileReport) -> None:
+    def _keep(
+        self, record: Observation | CounterSample, placement: Placement, report: FileReport, context: _Context
+    ) -> None:
         host = self._host_of(record, placement)
+        path = context.path(report.path)
+        source = context.source(record.source, report.path)
         if isinstance(record, CounterSample):
             group = record.group or report.group
-            when = record.when or self.site.snapshot_time(record.source.path)
+            when = record.when or self.site.snapshot_time(path)
+            record = replace(record, source=source)
             self.result.samples.append(replace(record, host=host, group=group, when=when))
             report.samples += 1
             return
-        record.host = host
+        record.host, record.source = host, source
         if record.rank is None and placement.rank is not None:
             record.rank = int(placement.rank.value)
         record.run = record.run or report.run
         if record.when is None and record.after is None and record.until is None:
-            self._date(record, report)
+            self._date(record, report, path)
         job = self.manifest.hint(record.source.path).job
         record.job = record.job or job
         self.result.observations.append(record)
         report.observations += 1
 
-    def _date(self, record: Observation, report: FileReport) -> None:
+    def _date(self, record: Observation, report: FileReport, path: str) -> None:
         """The time of the snapshot: what an adapter read was so then, what a log line says happened before."""
-        at = self.site.snapshot_time(record.source.path)
+        at = self.site.snapshot_time(path)
         if record.adapter in report.adapters:
             record.when = at
         elif record.kind != "coverage.source":
@@ -284,12 +379,21 @@ def _set_adapter(found: list[Observation | CounterSample], name: str) -> None:
 @dataclass(frozen=True, slots=True)
 class _Context:
     run: _Run
+    part: Part | None = None
+
+    def path(self, of_file: str) -> str:
+        """The path that tells whose file it is."""
+        return self.part.path(of_file) if self.part else of_file
+
+    def source(self, source: Source, path: str) -> Source:
+        """The source as it stands in the file."""
+        return Source(path, self.part.line(source.line), source.text) if self.part else source
 
     def warn(self, path: str, line: int, reason: str) -> None:
-        self.run.warn(path, line, reason)
+        self.run.warn(path, self.part.line(line) if self.part else line, reason)
 
     def reading(self, text: str) -> Reading | None:
         return stamps.reading(text)
 
     def snapshot_time(self, path: str) -> Reading | None:
-        return self.run.site.snapshot_time(path)
+        return self.run.site.snapshot_time(self.path(path))

@@ -31,6 +31,28 @@ class FileReport:
     last: Reading | None = None
     observations: int = 0
     samples: int = 0
+    pasted: bool = False
+    """Read in parts or without what stands before every line."""
+
+    def add(self, part: FileReport) -> None:
+        """Count in what became of a part; what differs between parts is not told."""
+        one = not self.lines
+        self.host = part.host if one or self.host == part.host else None
+        self.rank = part.rank if one or self.rank == part.rank else None
+        self.group = part.group if one or self.group == part.group else ""
+        self.run = part.run if one or self.run == part.run else None
+        known = {choice.adapter for choice in self.choices if choice.taken and not one}
+        added = [choice for choice in part.choices if choice.taken and choice.adapter not in known]
+        names = known | {choice.adapter for choice in added}
+        kept = self.choices if not one else part.choices
+        self.choices = [*added, *(c for c in kept if c.adapter not in names or c.adapter in known)]
+        self.lines += part.lines
+        for own, counts in ((self.signatures, part.signatures), (self.kinds, part.kinds)):
+            for name, count in counts.items():
+                own[name] = own.get(name, 0) + count
+        self.first, self.last = self.first or part.first, part.last or self.last
+        self.observations += part.observations
+        self.samples += part.samples
 
     @property
     def adapters(self) -> list[str]:

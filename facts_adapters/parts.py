@@ -1,0 +1,154 @@
+"""The parts of a pasted file: fences of a Markdown text, files that ``tail`` or ``grep`` shows one after the other.
+
+Each part is read as a file of its own, because what stands above in another part need not have happened before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from facts_adapters.text.lines import decode
+from facts_adapters.text.pasted import Wrapping, wrapping
+
+LONGEST_PASTE = 8 << 20
+"""Bytes of a file beyond which it is read as it stands."""
+
+_FENCE = re.compile(r"(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
+_SHOWN = re.compile(r"==> (?P<path>\S.*?) <==\s*$")
+_PROSE_FILE = re.compile(r"(?:\.(?:md|markdown|mdx|rst|txt|text)|(?:^|/)[^./]+)$", re.IGNORECASE)
+_TOKEN = re.compile(
+    r"[\w.@=+-]*/[\w.@=+/-]*\w|[\w@=+-][\w.@=+-]*\.(?:log|txt|out|err|json|ya?ml|csv|conf|jsonl|html?)\b"
+)
+_MOST_WORDS = 6
+_LONGEST_TITLE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Lines of a file that belong together.
+
+    ``raw`` is what stands in the file, ``data`` is for the reader of log lines, ``inner`` (without the prefixes of
+    collectors too) for whole-file adapters; ``numbers`` are the numbers in the file of its lines, ``title`` is what is
+    written above it, ``prose`` marks the text between the fences.
+    """
+
+    raw: bytes
+    data: bytes
+    inner: bytes
+    numbers: Sequence[int]
+    title: str = ""
+    prose: bool = False
+
+    def line(self, number: int) -> int:
+        """The number in the file of the line ``number`` of the part; 0 is the part as a whole."""
+        return self.numbers[min(number, len(self.numbers)) - 1] if number > 0 and self.numbers else number
+
+    def path(self, of_file: str) -> str:
+        """The path that tells host, rank and snapshot: the one that the title names, else one made of the title."""
+        folder = of_file.rpartition("/")[0]
+        name = titled(self.title)
+        if not name:
+            return of_file
+        return f"{folder}/{name}" if folder else name
+
+
+def titled(title: str) -> str:
+    """A path in a title, else the title as the name of a file; empty where it is a sentence."""
+    plain = title.strip(" \t#*_`:>-=")
+    token = _TOKEN.search(plain)
+    if token:
+        return token[0].strip("/")
+    words = plain.split()
+    if not words or len(words) > _MOST_WORDS or len(plain) > _LONGEST_TITLE:
+        return ""
+    return re.sub(r"[^\w.-]+", "_", plain).strip("_.") + ".txt"
+
+
+def is_pasted(path: str, head: str) -> bool:
+    """Whether the first lines of a file show that it must be taken apart or stripped."""
+    lines = head.splitlines()
+    return bool(wrapping(lines)) or any(_marks(path, line) for line in lines)
+
+
+def _marks(path: str, line: str) -> bool:
+    if line.startswith("==> "):
+        return _SHOWN.match(line) is not None
+    return ("```" in line or "~~~" in line) and bool(_PROSE_FILE.search(path) and _FENCE.match(line))
+
+
+def parts(path: str, data: bytes) -> list[Part]:
+    """The parts of a file, in order; every line but titles and fences is in one."""
+    lines = [decode(raw) for raw in data.split(b"\n")]
+    if lines and not lines[-1]:
+        lines.pop()
+    outside = wrapping(lines).outside
+    plain = [outside.strip(line) for line in lines] if outside else lines
+    return [part for part in map(_part, _split(path, plain)) if part.data.strip()]
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Numbered lines before their own prefixes are taken off."""
+
+    lines: list[str]
+    numbers: list[int]
+    title: str = ""
+    prose: bool = False
+
+
+def _part(piece: _Piece) -> Part:
+    found: Wrapping = wrapping(piece.lines)
+    outside = found.outside
+    data = [outside.strip(line) for line in piece.lines] if outside else piece.lines
+    inner = [found.strip(line) for line in piece.lines] if found != outside else data
+    return Part(_joined(piece.lines), _joined(data), _joined(inner), piece.numbers, piece.title, piece.prose)
+
+
+def _joined(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _split(path: str, lines: Sequence[str]) -> Iterator[_Piece]:
+    if any(line.startswith("==> ") and _SHOWN.match(line) for line in lines):
+        yield from _shown(lines)
+    elif _PROSE_FILE.search(path) and any(_FENCE.match(line) for line in lines if "```" in line or "~~~" in line):
+        yield from _fenced(lines)
+    else:
+        yield _Piece(list(lines), list(range(1, len(lines) + 1)))
+
+
+def _shown(lines: Sequence[str]) -> Iterator[_Piece]:
+    """What ``head`` and ``tail`` print of several files."""
+    piece = _Piece([], [])
+    for number, line in enumerate(lines, start=1):
+        match = _SHOWN.match(line) if line.startswith("==> ") else None
+        if match:
+            yield piece
+            piece = _Piece([], [], match["path"])
+        else:
+            piece.lines.append(line)
+            piece.numbers.append(number)
+    yield piece
+
+
+def _fenced(lines: Sequence[str]) -> Iterator[_Piece]:
+    """Code blocks, and the prose between them. A fence that nothing closes goes on to the next that opens."""
+    piece = _Piece([], [], prose=True)
+    mark, indent, title = "", "", ""
+    for number, line in enumerate(lines, start=1):
+        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
+        closes = fence is not None and mark and fence["mark"].startswith(mark) and not fence["info"].strip()
+        if fence and (not mark or closes or fence["info"].strip()):
+            yield piece
+            mark = "" if closes else fence["mark"]
+            indent = fence["indent"]
+            piece = _Piece([], [], title if mark else "", prose=not mark)
+            title = ""
+            continue
+        if not mark and line.strip():
+            title = line
+        piece.lines.append(line.removeprefix(indent) if mark else line)
+        piece.numbers.append(number)
+    yield piece
