@@ -156,6 +156,11 @@ install_project() {
   fi
 }
 
+# Where PYTHONDONTWRITEBYTECODE is set, as in many containers, every start would compile all sources anew.
+compile_sources() {
+  "$VENV/bin/python" -m compileall -q cli.py engine facts_adapters firstfault knowledge >&2 || say "no byte code written"
+}
+
 # What the environment was made from: a changed declaration, interpreter or system means another environment.
 fingerprint() {
   {
@@ -187,6 +192,7 @@ fi
 fill_gaps
 make_venv
 install_project
+compile_sources
 if [[ $apt_failed == no ]]; then
   printf '%s\n%s\n' "$(fingerprint)" "$(pwd -P)" >"$STAMP"
 fi
