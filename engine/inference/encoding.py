@@ -78,7 +78,7 @@ class Codes:
         if value is None:
             return NO_VALUE
         if isinstance(value, float):
-            bits: int = struct.unpack("<q", struct.pack("<d", value + 0.0))[0]
+            bits: int = struct.unpack("<q", struct.pack("<d", value))[0]
             return bits if bits >= 0 else -(bits & 0x7FFFFFFFFFFFFFFF)
         if isinstance(value, int) and -LARGEST < value < LARGEST:
             return int(value)

@@ -6,7 +6,6 @@ have one; compiling the others would take longer than everything else.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Generic, Protocol, TypeVar
 
@@ -19,7 +18,7 @@ Selection = frozenset[tuple[int, int]]
 """Rules by their layer and their place in it."""
 
 MOST_SELECTIONS = 4
-"""Selections that are kept compiled; the one that was not used for longest makes room."""
+"""Selections that are compiled for themselves; an engine that meets yet another one compiles all rules, once."""
 
 
 class Closable(Protocol):
@@ -59,36 +58,42 @@ class Possible:
 class Selections(Generic[Compiled]):
     """Compiled selections of rules, made when an incident first needs one and kept for the next ones.
 
-    ``compile`` is given the layers without the rules that are left out; what it raises is passed on.
+    One incident needs few of the rules, a batch of incidents in the end most of them. ``compile`` is given the layers
+    without the rules that are left out; what it raises is passed on.
     """
 
     def __init__(self, layers: Layers, possible: Possible, compile: Callable[[Layers], Compiled]) -> None:  # noqa: A002
         self._layers = layers
         self._possible = possible
         self._compile = compile
-        self._kept: OrderedDict[Selection, Compiled] = OrderedDict()
+        self._kept: dict[Selection, Compiled] = {}
 
     @property
     def kept(self) -> Iterable[Compiled]:
-        """What is compiled, the latest used last."""
+        """What is compiled, the latest made last."""
         return self._kept.values()
 
     def get(self, kinds: Collection[str]) -> Compiled:
         """Compiled rules, among them all that can hold for facts of these kinds."""
         wanted = self._possible.of(kinds)
-        found = next((selection for selection in reversed(self._kept) if wanted <= selection), None)
-        if found is None:
-            found = wanted
-            layers = [
-                [rule for place, rule in enumerate(rules) if (layer, place) in wanted]
-                for layer, rules in enumerate(self._layers)
-            ]
-            compiled = self._compile(layers)
-            while len(self._kept) >= MOST_SELECTIONS:
-                self._kept.popitem(last=False)[1].close()
-            self._kept[found] = compiled
-        self._kept.move_to_end(found)
-        return self._kept[found]
+        found = next((selection for selection in self._kept if wanted <= selection), None)
+        if found is not None:
+            return self._kept[found]
+        if len(self._kept) < MOST_SELECTIONS:
+            self._kept[wanted] = self._compile(
+                [
+                    [rule for place, rule in enumerate(rules) if (layer, place) in wanted]
+                    for layer, rules in enumerate(self._layers)
+                ]
+            )
+            return self._kept[wanted]
+        everything = frozenset(
+            (layer, place) for layer, rules in enumerate(self._layers) for place in range(len(rules))
+        )
+        compiled = self._compile(self._layers)
+        self.close()
+        self._kept[everything] = compiled
+        return compiled
 
     def close(self) -> None:
         """Free all of them."""

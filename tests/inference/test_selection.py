@@ -82,16 +82,16 @@ def test_selections_are_compiled_once_and_closed() -> None:
     assert not list(cache.kept)
 
 
-def test_the_selection_that_was_not_used_for_longest_makes_room() -> None:
-    letters = [f"x.{n}" for n in range(MOST_SELECTIONS + 1)]
+def test_after_a_few_selections_all_rules_are_compiled_once() -> None:
+    letters = [f"x.{n}" for n in range(MOST_SELECTIONS + 2)]
     cache, made = selections([rule(want(kind), rule_id=kind) for kind in letters])
-    for kind in letters[:-1]:
-        cache.get([kind])
-    first = cache.get([letters[0]])
-    cache.get([letters[-1]])
-    assert [one.closed for one in made] == [False, True, *[False] * (MOST_SELECTIONS - 1)]
-    assert cache.get([letters[0]]) is first
-    assert len(list(cache.kept)) == MOST_SELECTIONS
+    for kind in letters[:MOST_SELECTIONS]:
+        assert cache.get([kind]).ids == {kind}
+    everything = cache.get([letters[MOST_SELECTIONS]])
+    assert everything.ids == {*letters}
+    assert [one.closed for one in made] == [True] * MOST_SELECTIONS + [False]
+    assert all(cache.get([kind]) is everything for kind in letters)
+    assert list(cache.kept) == [everything]
 
 
 def test_an_engine_over_many_incidents_agrees_with_fresh_ones() -> None:
