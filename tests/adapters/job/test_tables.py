@@ -38,6 +38,11 @@ ECHOES = [
     ("torch.multiprocessing.spawn.ProcessRaisedException", ""),
     ("jaxlib.xla_extension.XlaRuntimeError", "DEADLINE_EXCEEDED: Barrier timed out. Id: step_1"),
     ("RuntimeError", "Detected mismatch between collectives on ranks. Rank 0 is running collective: x"),
+    ("RuntimeError", "No CUDA GPUs are available"),
+    ("RuntimeError", "The NVIDIA driver on your system is too old (found version 11040). Please"),
+    ("ConnectionError", "Ray is trying to start at 10.1.0.4:6379, but is already running at 10.1.0.4:6379."),
+    ("OSError", "[Errno 113] No route to host"),
+    ("OSError", "[Errno 24] Too many open files"),
 ]
 
 GENUINE = [
