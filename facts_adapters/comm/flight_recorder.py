@@ -178,7 +178,7 @@ def _example(sizes: str, state: str) -> str:
         ' "pg_config": {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"}}, "entries": ['
         '{"record_id": 6, "pg_id": 0, "process_group": ["0", "default_pg"], "collective_seq_id": 7, "is_p2p": false,'
         f' "profiling_name": "nccl:all_reduce", "input_sizes": {sizes}, "input_dtypes": ["Float"], "state": "{state}",'
-        ' "time_created_ns": 1784280863494660096, "retired": false}]}'
+        ' "time_created_ns": 1784411207352918016, "retired": false}]}'
     )
 
 
