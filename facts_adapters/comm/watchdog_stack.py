@@ -35,9 +35,9 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
 
 
 _FRAMES = (
-    "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x96 (0x15aa5bc86f86 in libc10.so)\n"
+    "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x96 (0x14f2c31a6d52 in libc10.so)\n"
     "frame #1: c10d::ProcessGroupNCCL::WorkNCCL::checkTimeout(std::optional<long>) + 0x1d2 (0x15 in libtorch.so)\n"
-    "frame #2: c10d::ProcessGroupNCCL::watchdogHandler() + 0x233 (0x15aa5cf8a333 in libtorch_cuda.so)\n"
+    "frame #2: c10d::ProcessGroupNCCL::watchdogHandler() + 0x233 (0x14f2c466b1c7 in libtorch_cuda.so)\n"
 )
 
 BLOCK = BlockReader(
