@@ -74,23 +74,23 @@ def _clean(lines: list[Line], index: int) -> bool | None:
 
 
 _LAST = """\
-reboot   system boot  6.5.0-41-generic Wed Jul 22 11:02:25 2026   still running
-user     pts/0        10.0.0.9         Wed Jul 22 09:00:11 2026 - crash                     (02:02)
-reboot   system boot  6.5.0-41-generic Fri Jul  3 11:02:25 2026   still running
-shutdown system down  6.5.0-41-generic Fri Jul  3 10:57:25 2026 - Fri Jul  3 11:02:25 2026  (00:05)
-reboot   system boot  6.5.0-41-generic Fri Jun 12 11:02:25 2026 - Fri Jul  3 10:57:25 2026 (20+23:55)
+reboot   system boot  6.8.0-47-generic Thu Aug 13 07:41:58 2026   still running
+user     pts/0        10.0.0.9         Thu Aug 13 05:39:44 2026 - crash                     (02:02)
+reboot   system boot  6.8.0-47-generic Tue Jul 21 07:41:58 2026   still running
+shutdown system down  6.8.0-47-generic Tue Jul 21 07:36:58 2026 - Tue Jul 21 07:41:58 2026  (00:05)
+reboot   system boot  6.8.0-47-generic Tue Jun 30 07:41:58 2026 - Tue Jul 21 07:36:58 2026 (20+23:55)
 
-wtmp begins Fri Jun 12 11:02:25 2026
+wtmp begins Tue Jun 30 07:41:58 2026
 """
 _STAT = """\
 cpu  9922 0 1112 888 11 0 12 0 0 0
-ctxt 56953231758
-btime 1763665738
-processes 4518423
+ctxt 48210774913
+btime 1771934206
+processes 3907716
 """
 _BOOTS = """\
- -1 5a7c0d1e2f3a4b5c6d7e8f9012345678 Wed 2026-07-01 10:00:00 UTC—Wed 2026-07-22 10:57:25 UTC
-  0 0a7c0d1e2f3a4b5c6d7e8f9012345678 Wed 2026-07-22 11:02:25 UTC—Thu 2026-07-23 10:57:25 UTC
+ -1 5a7c0d1e2f3a4b5c6d7e8f9012345678 Wed 2026-07-01 10:00:00 UTC—Wed 2026-07-22 06:18:33 UTC
+  0 0a7c0d1e2f3a4b5c6d7e8f9012345678 Wed 2026-07-22 06:24:07 UTC—Thu 2026-07-23 06:18:33 UTC
 """
 
 ADAPTER = Adapter(
@@ -104,12 +104,12 @@ ADAPTER = Adapter(
         Sample(
             _LAST,
             (
-                ("host.boot", {"text": "system boot 6.5.0-41-generic", "clean": False}),
+                ("host.boot", {"text": "system boot 6.8.0-47-generic", "clean": False}),
                 ("host.boot", {"clean": True}),
             ),
         ),
-        Sample(_STAT, (("host.boot", {"text": "btime 1763665738"}),)),
+        Sample(_STAT, (("host.boot", {"text": "btime 1771934206"}),)),
         Sample(_BOOTS, (("host.boot", {"text": "system boot"}),)),
-        Sample("user     pts/0        10.0.0.9         Wed Jul 22 09:00:11 2026 - 10:00  (01:00)\n"),
+        Sample("user     pts/0        10.0.0.9         Thu Aug 13 05:39:44 2026 - 10:00  (01:00)\n"),
     ),
 )
