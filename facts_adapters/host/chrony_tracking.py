@@ -88,14 +88,14 @@ def _csv(text: str) -> dict[str, Scalar]:
 _TEXT = """\
 Reference ID    : 0A000003 (10.0.0.3)
 Stratum         : 3
-Ref time (UTC)  : Wed Dec 10 23:52:01 2025
-System time     : 0.003161593 seconds slow of NTP time
-Last offset     : +0.002529274 seconds
-Root delay      : 0.001584920 seconds
-Root dispersion : 0.000613519 seconds
+Ref time (UTC)  : Tue Mar 03 04:17:36 2026
+System time     : 0.004208317 seconds slow of NTP time
+Last offset     : +0.003115082 seconds
+Root delay      : 0.001742608 seconds
+Root dispersion : 0.000587144 seconds
 Leap status     : Normal
 """
-_LINE = "0A000003,10.0.0.3,3,1765410721.1,-0.5,0.0025,0.0022,9.897,0.092,0.170,0.002,0.001,431.0,Normal\n"
+_LINE = "0A000003,10.0.0.3,3,1772511456.4,-0.5,0.0025,0.0022,7.214,0.118,0.203,0.002,0.001,517.3,Normal\n"
 
 ADAPTER = Adapter(
     name="chrony_tracking",
@@ -105,7 +105,7 @@ ADAPTER = Adapter(
     sniff=sniff,
     read=read,
     samples=(
-        Sample(_TEXT, (("host.clock_offset", {"offset_us": -3162, "bound_us": 1406, "synchronised": True}),)),
+        Sample(_TEXT, (("host.clock_offset", {"offset_us": -4208, "bound_us": 1458, "synchronised": True}),)),
         Sample(_LINE, (("host.clock_offset", {"offset_us": 500000, "bound_us": 2000, "synchronised": True}),)),
         Sample("System time is kept by chrony\n"),
     ),
