@@ -82,8 +82,8 @@ def _unit(head: str) -> float:
 
 _HUMAN = """\
 Filesystem                Size  Used Avail Use% Mounted on
-tmpfs                     202G   12M  202G   1% /run
-/dev/mapper/vg0-root      879G  311G  524G  38% /
+tmpfs                     151G  9.4M  151G   1% /run
+/dev/mapper/vg0-root      437G  188G  227G  46% /
 tmpfs                      64M   64M     0 100% /dev/shm
 /dev/nvme1n1               14T   14T     0 100% /mnt/ckpt
 /dev/loop3                 64M   64M     0 100% /snap/core20/2318
