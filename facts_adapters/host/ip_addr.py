@@ -118,12 +118,12 @@ _IP = """\
 1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue state UNKNOWN group default qlen 1000
     inet 127.0.0.1/8 scope host lo
 3: eth0@if41: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc noqueue state UP group default
-    inet 10.244.3.55/24 scope global eth0
-    inet6 fe80::ae1f:6bff:fe41:268a/64 scope link
+    inet 10.42.6.118/24 scope global eth0
+    inet6 fe80::5c8d:e2ff:fe17:90b4/64 scope link
 """
 _SHORT = """\
 lo               UNKNOWN        127.0.0.1/8 ::1/128
-eth0             UP             10.77.145.39/22 fe80::ae1f:6bff:fe41:268a/64
+eth0             UP             10.61.24.107/20 fe80::5c8d:e2ff:fe17:90b4/64
 docker0          DOWN           172.17.0.1/16
 """
 _LOOPBACK = """\
@@ -145,13 +145,13 @@ ADAPTER = Adapter(
             _IP,
             (
                 ("host.interface_state", {"interface": "eth0", "up": True, "mtu": 1500}),
-                ("host.interface_address", {"interface": "eth0", "address": "10.244.3.55", "family": "ipv4"}),
+                ("host.interface_address", {"interface": "eth0", "address": "10.42.6.118", "family": "ipv4"}),
             ),
         ),
         Sample(
             _SHORT,
             (
-                ("host.interface_address", {"interface": "eth0", "address": "10.77.145.39", "scope": "global"}),
+                ("host.interface_address", {"interface": "eth0", "address": "10.61.24.107", "scope": "global"}),
                 ("host.interface_state", {"interface": "docker0", "up": False}),
             ),
         ),
