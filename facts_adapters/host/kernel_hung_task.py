@@ -77,20 +77,20 @@ def _waits_for(stack: Sequence[str], how: str) -> str:
 
 
 _NFS = """\
-2026-09-16T03:06:21.829057+0000 n28 kernel: INFO: task python:1399348 blocked for more than 120 seconds.
-2026-09-16T03:06:21.829060+0000 n28 kernel:       Tainted: P           OE     4.18.0-513.5.1.el8_9.x86_64 #1
-2026-09-16T03:06:21.829063+0000 n28 kernel: "echo 0 > /proc/sys/kernel/hung_task_timeout_secs" disables this message.
-2026-09-16T03:06:21.829066+0000 n28 kernel: task:python          state:D stack:    0 pid:1399348 ppid:1399287
-2026-09-16T03:06:21.829069+0000 n28 kernel: Call Trace:
-2026-09-16T03:06:21.829072+0000 n28 kernel:  <TASK>
-2026-09-16T03:06:21.829075+0000 n28 kernel:  __schedule+0x24e/0x590
-2026-09-16T03:06:21.829081+0000 n28 kernel:  io_schedule+0x46/0x80
-2026-09-16T03:06:21.829090+0000 n28 kernel:  nfs_file_fsync+0x8a/0x1a0 [nfs]
-2026-09-16T03:06:21.829099+0000 n28 kernel:  </TASK>
+2026-10-04T05:48:37.416057+0000 n28 kernel: INFO: task python:2218407 blocked for more than 120 seconds.
+2026-10-04T05:48:37.416060+0000 n28 kernel:       Tainted: P           OE     4.18.0-513.5.1.el8_9.x86_64 #1
+2026-10-04T05:48:37.416063+0000 n28 kernel: "echo 0 > /proc/sys/kernel/hung_task_timeout_secs" disables this message.
+2026-10-04T05:48:37.416066+0000 n28 kernel: task:python          state:D stack:    0 pid:2218407 ppid:2218366
+2026-10-04T05:48:37.416069+0000 n28 kernel: Call Trace:
+2026-10-04T05:48:37.416072+0000 n28 kernel:  <TASK>
+2026-10-04T05:48:37.416075+0000 n28 kernel:  __schedule+0x24e/0x590
+2026-10-04T05:48:37.416081+0000 n28 kernel:  io_schedule+0x46/0x80
+2026-10-04T05:48:37.416090+0000 n28 kernel:  nfs_file_fsync+0x8a/0x1a0 [nfs]
+2026-10-04T05:48:37.416099+0000 n28 kernel:  </TASK>
 """
 _GPU = """\
 [  871.101] INFO: task pt_main_thread:4711 blocked for more than 241 seconds.
-[  871.102]       Tainted: P           OE      6.5.0-41-generic #41
+[  871.102]       Tainted: P           OE      6.8.0-47-generic #41
 [  871.103] task:pt_main_thread state:D stack:0     pid:4711  ppid:4700   flags:0x00000002
 [  871.104] Call Trace:
 [  871.105]  <TASK>
@@ -110,7 +110,7 @@ BLOCK = BlockReader(
     read=read,
     emits=("host.hung_task",),
     samples=(
-        Sample(_NFS, (("host.hung_task", {"process": "python", "pid": 1399348, "seconds": 120, "waits_for": "nfs"}),)),
+        Sample(_NFS, (("host.hung_task", {"process": "python", "pid": 2218407, "seconds": 120, "waits_for": "nfs"}),)),
         Sample(_GPU, (("host.hung_task", {"process": "pt_main_thread", "seconds": 241, "waits_for": "gpu"}),)),
         Sample(_MUTEX, (("host.hung_task", {"process": "kworker/u64:2", "pid": 812, "waits_for": "lock"}),)),
         Sample(
