@@ -53,13 +53,13 @@ def _named(text: str) -> str | None:
 
 
 _IO = """\
-some avg10=81.20 avg60=60.01 avg300=21.33 total=87850053
-full avg10=66.01 avg60=50.76 avg300=17.54 total=70280042
+some avg10=81.20 avg60=60.01 avg300=21.33 total=64207318
+full avg10=66.01 avg60=50.76 avg300=17.54 total=51390577
 """
 _GREP = """\
-/proc/pressure/cpu:some avg10=8.52 avg60=7.67 avg300=5.11 total=45286699
+/proc/pressure/cpu:some avg10=8.52 avg60=7.67 avg300=5.11 total=38174462
 /proc/pressure/cpu:full avg10=0.00 avg60=0.00 avg300=0.00 total=0
-/proc/pressure/memory:some avg10=0.13 avg60=0.12 avg300=0.08 total=33305850
+/proc/pressure/memory:some avg10=0.13 avg60=0.12 avg300=0.08 total=27916043
 """
 
 ADAPTER = Adapter(
