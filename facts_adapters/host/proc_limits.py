@@ -46,7 +46,7 @@ _TABLE = """\
 Limit                     Soft Limit           Hard Limit           Units
 Max cpu time              unlimited            unlimited            seconds
 Max stack size            8388608              unlimited            bytes
-Max processes             6190000              6190000              processes
+Max processes             4127306              4127306              processes
 Max open files            1024                 1048576              files
 Max locked memory         65536                65536                bytes
 """
@@ -64,7 +64,7 @@ BLOCK = BlockReader(
             (
                 ("host.limit", {"name": "memlock_kb", "value": 64}),
                 ("host.limit", {"name": "nofile", "value": 1024}),
-                ("host.limit", {"name": "nproc", "value": 6190000}),
+                ("host.limit", {"name": "nproc", "value": 4127306}),
             ),
         ),
         Sample(
