@@ -51,8 +51,8 @@ def read(file: EvidenceFile, _context: Context) -> Iterator[Observation]:
 
 _TABLE = """\
 State  Recv-Q Send-Q Local Address:Port  Peer Address:Port Process
-LISTEN 0      128          0.0.0.0:22         0.0.0.0:*     users:(("sshd",pid=1402,fd=3))
-LISTEN 0      2048               *:6000             *:*     users:(("pt_main_thread",pid=76465,fd=60))
+LISTEN 0      128          0.0.0.0:22         0.0.0.0:*     users:(("sshd",pid=1377,fd=3))
+LISTEN 0      4096               *:8400             *:*     users:(("pt_main_thread",pid=58213,fd=60))
 """
 
 ADAPTER = Adapter(
@@ -66,7 +66,7 @@ ADAPTER = Adapter(
         Sample(
             _TABLE,
             (
-                ("host.listener", {"tcp_port": 6000, "process": "pt_main_thread", "pid": 76465, "backlog": 2048}),
+                ("host.listener", {"tcp_port": 8400, "process": "pt_main_thread", "pid": 58213, "backlog": 4096}),
                 ("host.listener", {"tcp_port": 22, "process": "sshd"}),
             ),
         ),
