@@ -65,18 +65,18 @@ _DEAD = """\
 _RUNS = """\
 ● nvidia-fabricmanager.service - NVIDIA fabric manager service
      Loaded: loaded (/lib/systemd/system/nvidia-fabricmanager.service; enabled; vendor preset: enabled)
-     Active: active (running) since Tue 2026-06-16 16:09:54 +08; 31 days ago
+     Active: active (running) since Tue 2026-05-19 09:31:26 +08; 31 days ago
    Main PID: 2011 (nv-fabricmanage)
 """
 _IMEX = """\
 × nvidia-imex.service - NVIDIA IMEX service
      Loaded: loaded (/lib/systemd/system/nvidia-imex.service; enabled)
-     Active: failed (Result: exit-code) since Tue 2026-06-16 16:09:54 UTC; 1min ago
+     Active: failed (Result: exit-code) since Tue 2026-05-19 09:31:26 UTC; 1min ago
 """
 _OTHER = """\
 × slurmd.service - Slurm node daemon
      Loaded: loaded (/lib/systemd/system/slurmd.service; enabled)
-     Active: failed (Result: signal) since Tue 2026-06-16 16:09:54 UTC; 1min ago
+     Active: failed (Result: signal) since Tue 2026-05-19 09:31:26 UTC; 1min ago
 """
 
 BLOCK = BlockReader(
