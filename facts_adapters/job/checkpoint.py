@@ -84,24 +84,24 @@ BLOCK = BlockReader(
             "saving checkpoint at iteration     161 to /nfs/models/asr in torch_dist format\n"
             "  successfully saved checkpoint from iteration     161 to /nfs/models/asr [ t 1/8, p 1/1 ]\n"
             "saving checkpoint at iteration     322 to /nfs/models/asr in torch_dist format\n"
-            "[rank0]:[E916 03:17:36.926735901 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) Rank 0] "
+            "[rank0]:[E823 11:50:09.374108265 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) Rank 0] "
             "Observed flight recorder dump signal from another rank via TCPStore.\n",
             (("job.checkpoint_unfinished", {"step": 322, "path": "/nfs/models/asr", "direction": "save"}),),
         ),
         Sample(
-            "2025-11-18 09:05:49,541 INFO trainer: saving checkpoint step 2368 -> /ckpt/run/step_2368\n"
-            "2025-11-18 09:06:25,965 INFO trainer: checkpoint step 2368 saved in 36.4s\n"
+            "2025-10-06 13:27:14,038 INFO trainer: saving checkpoint step 1920 -> /ckpt/run/step_1920\n"
+            "2025-10-06 13:27:45,391 INFO trainer: checkpoint step 1920 saved in 31.3s\n"
         ),
         Sample(
-            "[2026-04-17 15:07:41,470] [INFO] [logging.py:128:log_dist] [Rank 0] [Torch] Checkpoint global_step493 is "
+            "[2026-03-05 11:52:11,826] [INFO] [logging.py:128:log_dist] [Rank 0] [Torch] Checkpoint global_step617 is "
             "about to be saved!\n"
-            "[2026-04-17 15:08:41,470] [INFO] [logging.py:128:log_dist] [Rank 0] step=500, skipped=0, lr=[0.1], "
+            "[2026-03-05 11:53:11,826] [INFO] [logging.py:128:log_dist] [Rank 0] step=500, skipped=0, lr=[0.1], "
             "mom=[0.9]\n"
         ),
         Sample(
-            "[2026-04-17 15:07:41,470] [INFO] [logging.py:128:log_dist] [Rank 0] [Torch] Checkpoint global_step493 is "
+            "[2026-03-05 11:52:11,826] [INFO] [logging.py:128:log_dist] [Rank 0] [Torch] Checkpoint global_step617 is "
             "about to be saved!\n",
-            (("job.checkpoint_unfinished", {"step": 493, "direction": "save"}),),
+            (("job.checkpoint_unfinished", {"step": 617, "direction": "save"}),),
         ),
         Sample(
             "Saving model checkpoint to /out/checkpoint-500\n{'loss': '1.2', 'learning_rate': '5e-05', 'epoch': "
