@@ -124,24 +124,24 @@ BLOCK = BlockReader(
     emits=("job.work_in_progress",),
     samples=(
         Sample(
-            "[default0]:Running tokenizer on dataset:   1%|          | 93786/6264000 [00:40<43:34, 2359.57 "
+            "[default0]:Running tokenizer on dataset:   1%|          | 71420/4760000 [00:40<43:34, 1793.62 "
             "examples/s]\n"
-            "[default0]:Running tokenizer on dataset:   3%|2         | 189481/6264000 [01:20<42:54, 2359.57 "
+            "[default0]:Running tokenizer on dataset:   3%|2         | 144215/4760000 [01:20<42:54, 1793.62 "
             "examples/s]\n"
-            "[default0]:Running tokenizer on dataset:   4%|4         | 285854/6264000 [02:00<42:13, 2359.57 "
+            "[default0]:Running tokenizer on dataset:   4%|4         | 217633/4760000 [02:00<42:13, 1793.62 "
             "examples/s]\n",
             (
                 (
                     "job.work_in_progress",
                     {
                         "label": "Running tokenizer on dataset",
-                        "done": 93786,
-                        "total": 6264000,
+                        "done": 71420,
+                        "total": 4760000,
                         "elapsed_s": 40,
                         "purpose": "preprocessing",
                     },
                 ),
-                ("job.work_in_progress", {"done": 285854, "elapsed_s": 120, "remaining_s": 2533, "finished": False}),
+                ("job.work_in_progress", {"done": 217633, "elapsed_s": 120, "remaining_s": 2533, "finished": False}),
             ),
         ),
         Sample(
