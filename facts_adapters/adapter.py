@@ -11,7 +11,11 @@ from engine.facts.model import CounterSample, Observation, Reading, Scalar
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The first 64 kB of a file: its path in the bundle, the text (undecodable bytes replaced) and its lines."""
+    """The first 64 kB of a file: its path in the bundle, the text (undecodable bytes replaced) and its lines.
+
+    ``lines`` are the first 400, cut after 1,000 characters; a binary file has none. ``text`` is whole: look for a fixed
+    word in it before searching with a regular expression, because every file is looked at by every adapter.
+    """
 
     path: str
     text: str

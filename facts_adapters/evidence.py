@@ -21,15 +21,24 @@ IN_MEMORY = 256 << 20
 """Bytes of a file that are kept in memory; a longer one is copied to a temporary file and mapped."""
 
 
+HEAD_LINES = 400
+HEAD_LINE = 1_000
+"""Lines of a head, and characters of one, that adapters see."""
+
+
 def decode_head(raw: bytes) -> str:
     """The beginning of a file as text."""
     wide = wide_encoding(raw)
     return raw.decode(wide, "replace").lstrip("\ufeff") if wide else decode(raw).lstrip("\ufeff")
 
 
-def head_of(path: str, text: str) -> Head:
-    """The head that adapters look at."""
-    return Head(path, text, tuple(text.splitlines()))
+def head_of(path: str, text: str, *, binary: bool = False) -> Head:
+    """The head that adapters look at: the first lines, cut where they are long, and of a binary file none.
+
+    So a look line by line stays cheap, whatever the bytes are.
+    """
+    lines = () if binary else text.splitlines()[:HEAD_LINES]
+    return Head(path, text, tuple(line[:HEAD_LINE] for line in lines))
 
 
 class Buffered:

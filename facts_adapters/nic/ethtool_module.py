@@ -9,7 +9,7 @@ from engine.facts.model import Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
 
-_IDENTIFIER = re.compile(r"^\s*Identifier\s*:.*0x[0-9a-f]{2}", re.IGNORECASE | re.MULTILINE)
+_IDENTIFIER = re.compile(r"^[ \t]*Identifier[ \t]*:.*0x[0-9a-f]{2}", re.IGNORECASE | re.MULTILINE)
 _ALARM = re.compile(
     r"^\s*(?P<name>[A-Za-z].*?) (?P<level>high|low) alarm\s*(?:\(Channel (?P<lane>\d+)\))?\s*:\s*On\s*$"
 )

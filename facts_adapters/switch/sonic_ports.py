@@ -10,7 +10,7 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample,
 from facts_adapters.switch._tables import Row, Table, observation, tables, whole
 
 _KNOWN = re.compile(
-    r"^\s*(?:Interface\s+(?:Lanes\s+)?Speed\s+MTU\s|LocalPort\s+RemoteDevice\s|Interface\s+Lossless priorities)",
+    r"^[ \t]*(?:Interface\s+(?:Lanes\s+)?Speed\s+MTU\s|LocalPort\s+RemoteDevice\s|Interface\s+Lossless priorities)",
     re.MULTILINE,
 )
 _SWITCH_PORT = re.compile(r"(?:Ethernet|Eth|swp|et-|\d+GE)[\d/]")

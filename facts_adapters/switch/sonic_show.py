@@ -15,7 +15,7 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample,
 from facts_adapters.switch._tables import Counters, Row, Table, observation, tables, whole
 
 _KNOWN = re.compile(
-    r"^\s*(?:IFACE\s+STATE\s|Port Rx\s+PFC0|Port Tx\s+PFC0|QUEUE\s+STATUS\s+STORM|PORT\s+ACTION\s+DETECTION TIME"
+    r"^[ \t]*(?:IFACE\s+STATE\s|Port Rx\s+PFC0|Port Tx\s+PFC0|QUEUE\s+STATUS\s+STORM|PORT\s+ACTION\s+DETECTION TIME"
     r"|Port\s+TxQ\s|Port\s+PG0\s|Port\s+Priority\s+RX Pause)",
     re.MULTILINE,
 )
