@@ -109,15 +109,15 @@ ADAPTER = Adapter(
     read=read,
     samples=(
         Sample(
-            "Process 603933: python -u main.py\nPython v3.12.11 (/opt/conda/bin/python)\n\n"
-            'Thread 603933 (idle): "MainThread"\n'
+            "Process 418276: python -u main.py\nPython v3.12.8 (/opt/conda/bin/python)\n\n"
+            'Thread 418276 (idle): "MainThread"\n'
             "    all_reduce (torch/distributed/distributed_c10d.py:2806)\n"
             "    wrapper (torch/distributed/c10d_logger.py:81)\n"
             "    train_step (main.py:255)\n"
-            'Thread 604144 (idle): "Thread-1 (_pin_memory_loop)"\n'
+            'Thread 418490 (idle): "Thread-1 (_pin_memory_loop)"\n'
             "    select (selectors.py:415)\n    get (multiprocessing/queues.py:113)\n"
             "    do_one_step (torch/utils/data/_utils/pin_memory.py:31)\n",
-            (("job.python_stack", {"where": "collective", "thread": "MainThread", "pid": 603933, "rank": 13}),),
+            (("job.python_stack", {"where": "collective", "thread": "MainThread", "pid": 418276, "rank": 13}),),
             path="pyspy/rank13.txt",
         ),
         Sample(
