@@ -58,7 +58,7 @@ BLOCK = BlockReader(
     samples=(
         Sample(
             "RuntimeError: Timed out initializing process group in store based barrier on rank: 0, for key: "
-            "store_based_barrier_key:1 (world_size=8, worker_count=16, timeout=0:30:00)\n",
+            "store_based_barrier_key:1 (world_size=32, worker_count=40, timeout=0:30:00)\n",
             (("job.rendezvous_stale", {"joined": 16, "expected": 8, "reason": "too_many_joined", "rank": 0}),),
         ),
         Sample(
