@@ -148,9 +148,9 @@ def _shared(layer: Layer, filled: Sequence[str]) -> bool:
 
 
 def _indent(filled: Sequence[str]) -> Layer | None:
-    """The blanks that all lines begin with, where they are those of a code block."""
+    """The blanks that every line begins with: a code block. A heading over indented lines is a layout of its own."""
     found = [match[0] for match in map(_INDENT.match, filled) if match]
-    if not found or len(found) < SHARE * len(filled):
+    if not found or len(found) < len(filled):
         return None
     common = min(found, key=len)
     if not all(indent.startswith(common) for indent in found):

@@ -87,3 +87,8 @@ def test_whole_file_adapters_read_behind_a_prefix(tmp_path: Path, name: str) -> 
     result = read_bundle(tmp_path)
     assert result.files[0].adapters == ["ibstat"]
     assert {o.source.line for o in result.observations if o.kind == "nic.port_state"} <= {5, 6, 7}
+
+
+def test_a_heading_over_indented_lines_keeps_their_indentation() -> None:
+    stack = ['Thread 0x7F00 (idle): "MainThread"', *[f"    frame{i} (file.py:{i})" for i in range(12)]]
+    assert wrapping(stack).strip(stack[1]) == stack[1]
