@@ -113,8 +113,8 @@ ADAPTER = Adapter(
         ),
         Sample(
             "driver: mlx5_core\nversion: 24.01-0.3.3\n"
-            "firmware-version: 28.39.4082 (MT_0000000838)\nbus-info: 0000:12:00.0\n",
-            (("nic.firmware", {"version": "28.39.4082", "board": "MT_0000000838", "device": "eth2"}),),
+            "firmware-version: 28.41.1188 (MT_0000000838)\nbus-info: 0000:12:00.0\n",
+            (("nic.firmware", {"version": "28.41.1188", "board": "MT_0000000838", "device": "eth2"}),),
             "n1/ethtool_-i_eth2",
         ),
         Sample("driver: storage\nversion: 1\n", ()),
