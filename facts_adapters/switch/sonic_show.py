@@ -250,9 +250,9 @@ ADAPTER = Adapter(
         Sample(
             "      QUEUE    STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP\n"
             "-----------  --------  -------------------------  ------------  ------------\n"
-            "Ethernet4:3   stormed                        1/0    0/41507426           0/0\n",
+            "Ethernet4:3   stormed                        1/0    0/37092618           0/0\n",
             (
-                ("switch.pfc_watchdog", {"queue": 3, "status": "stormed", "detected": 1, "dropped": 41507426}),
+                ("switch.pfc_watchdog", {"queue": 3, "status": "stormed", "detected": 1, "dropped": 37092618}),
                 ("switch.pfc_storm", {"queue": 3, "port": "Ethernet4"}),
                 ("counter", {"family": "sonic_pfcwd", "counter": "storm_detected", "value": 1}),
             ),
