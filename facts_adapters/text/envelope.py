@@ -164,7 +164,7 @@ _LEVEL_FIRST = re.compile(r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FAT
 
 
 def _level_first(text: str, position: int, parts: Parts) -> int | None:
-    """``INFO 08-11 15:13:11 …``: a level before the stamp."""
+    """``INFO 08-11 09:26:50 …``: a level before the stamp."""
     match = _LEVEL_FIRST.match(text, position)
     if not match:
         return None
