@@ -21,7 +21,7 @@ from facts_adapters.comm.environment import begins, settings
             [("NCCL_P2P_DISABLE", "1"), ("NCCL_SHM_DISABLE", "1")],
         ),
         ("mpiexec -genv NCCL_PROTO Simple -n 8 app", [("NCCL_PROTO", "Simple")]),
-        ("    NCCL_SOCKET_IFNAME: =enp90s0np0", [("NCCL_SOCKET_IFNAME", "=enp90s0np0")]),
+        ("    NCCL_SOCKET_IFNAME: =enp65s0np0", [("NCCL_SOCKET_IFNAME", "=enp65s0np0")]),
         ('  "NCCL_IB_TC": "106",', [("NCCL_IB_TC", "106")]),
         ("NCCL_IB_QPS_PER_CONNECTION=4 # four", [("NCCL_IB_QPS_PER_CONNECTION", "4")]),
         ("Set NCCL_MNNVL_ENABLE=0 to ignore this issue.", []),
