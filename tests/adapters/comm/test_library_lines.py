@@ -66,9 +66,9 @@ def test_explanations_are_no_evidence(line: str, tmp_path: Path) -> None:
 
 def test_no_room_in_shared_memory_is_no_full_disk(tmp_path: Path) -> None:
     text = (
-        "n1:41631:41880 [0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device\n"
-        "n1:41631:41880 [0] include/shm.h:48 NCCL WARN Error while creating shared memory segment nccl-shm-recv-6-0-1 "
-        "(size 9637888)"
+        "n1:52217:52460 [0] include/shm.h:28 NCCL WARN Call to posix_fallocate failed : No space left on device\n"
+        "n1:52217:52460 [0] include/shm.h:48 NCCL WARN Error while creating shared memory segment nccl-shm-recv-6-0-1 "
+        "(size 5246976)"
     )
     names = {name for name, _ in kinds_of(text, tmp_path)}
     assert "comm.shm_failed" in names
@@ -89,7 +89,7 @@ def test_warning_repeated_by_the_framework_keeps_its_meaning(tmp_path: Path) -> 
         "remote process exited or there was a network error, NCCL version 2.21.5\n"
         "ncclRemoteError: A call failed possibly due to a network error or a remote process exiting prematurely.\n"
         "Last error:\n"
-        "socketProgressOpt: Call to recv from 172.16.30.85<33759> failed : Connection reset by peer"
+        "socketProgressOpt: Call to recv from 172.20.9.46<42618> failed : Connection reset by peer"
     )
     names = [name for name, _ in kinds_of(text, tmp_path)]
     assert names.count("comm.peer_closed") == 1
