@@ -9,26 +9,26 @@ from facts_adapters.reader import read_bundle
 from facts_adapters.switch._tables import cells, prompt, whole
 
 SESSION = """admin@leaf1:~$ date
-Fri Apr 17 15:38:17 UTC 2026
+Tue May 12 10:05:21 UTC 2026
 
 admin@leaf1:~$ show pfcwd stats
       QUEUE       STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP
 -----------  -----------  -------------------------  ------------  ------------
-Ethernet4:3  operational                        1/1    0/45830961           0/0
+Ethernet4:3  operational                        1/1    0/38207754           0/0
 
 admin@leaf1:~$ date
-Fri Apr 17 16:21:33 UTC 2026
+Tue May 12 10:48:37 UTC 2026
 
 admin@leaf1:~$ show pfcwd stats
       QUEUE    STATUS    STORM DETECTED/RESTORED    TX OK/DROP    RX OK/DROP
 -----------  --------  -------------------------  ------------  ------------
-Ethernet4:3   stormed                        2/1    0/46497254           0/0
+Ethernet4:3   stormed                        2/1    0/39114820           0/0
 """
 
 CLEARED = """admin@leaf1:~$ date
-Fri Apr 17 16:21:33 UTC 2026
+Tue May 12 10:48:37 UTC 2026
 admin@leaf1:~$ show interfaces counters errors
-Last cached time was 2026-04-17 16:00:00
+Last cached time was 2026-05-12 10:20:00
     IFACE    STATE    RX_ERR    RX_DRP    RX_OVR    TX_ERR    TX_DRP    TX_OVR
 ---------  -------  --------  --------  --------  --------  --------  --------
 Ethernet0        U     1,204       N/A         0         0         0         0
