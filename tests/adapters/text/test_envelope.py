@@ -67,24 +67,24 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     (" [2025-06-17 10:30:24.123456] iteration     1200/  500000 | x", {"kind": "megatron"}),
     ("[INFO|trainer.py:2134] 2024-01-01 12:00:00,123 >> ***** Running", {"kind": "hf", "message": "***** Running"}),
     (
-        "2025-11-18 08:05:59.043 | INFO     | __main__:train:217 - rank 11/16",
+        "2025-10-06 12:51:38.914 | INFO     | __main__:train:164 - rank 11/16",
         {"kind": "loguru", "message": "rank 11/16"},
     ),
     (
-        "Apr 17 21:49:50 n029 kernel: [4834801.156518] docker0: port 4",
+        "May 23 02:17:36 n029 kernel: [3907214.480932] docker0: port 4",
         {"kinds": ("syslog", "kernel"), "host": "n029", "message": "docker0: port 4"},
     ),
     (
-        "2026-06-19T07:11:40.364773+08:00 n045 kernel: [1742938.436867] perf: x",
+        "2026-05-28T15:32:08.719240+08:00 n045 kernel: [2083516.905711] perf: x",
         {"kinds": ("syslog", "kernel"), "host": "n045", "message": "perf: x"},
     ),
     (
-        "Apr 17 14:47:29.195828 tor02 NOTICE swss#orchagent: :- doTask: x",
+        "May 23 19:08:54.630277 tor02 NOTICE swss#orchagent: :- doTask: x",
         {"kind": "switch", "host": "tor02", "unit": "swss#orchagent", "message": ":- doTask: x"},
     ),
-    ("Jun 18 23:39:22 tor01 Ebra: %LINEPROTO-5-UPDOWN: x", {"kind": "switch", "host": "tor01"}),
+    ("Sep 11 06:27:35 tor01 Ebra: %LINEPROTO-5-UPDOWN: x", {"kind": "switch", "host": "tor01"}),
     ("2015 May 18 12:43:15 switch2 %ETHPORT-5-IF_UP: x", {"kind": "switch", "host": "switch2"}),
-    ("*Mar  1 18:46:11: %SYS-5-CONFIG_I: x", {"kind": "switch", "host": None}),
+    ("*Mar  1 02:13:48: %SYS-5-CONFIG_I: x", {"kind": "switch", "host": None}),
     ("May 18 2024 12:43:15+08:00 leaf3 %%01IFNET/4/LINK_STATE(l)[0]:x", {"kind": "switch", "host": "leaf3"}),
     ("%Jan  1 12:00:00:123 2024 leaf7 IFNET/3/PHY_UPDOWN: x", {"kind": "switch", "host": "leaf7"}),
     ("2025 Jul  5 05:30:12.123456 leaf1 NOTICE swss#orchagent: :- x", {"kind": "switch", "host": "leaf1"}),
@@ -93,7 +93,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("[    0.000000][  T1234] x", {"kind": "kernel", "message": "x"}),
     ("[Mon Nov 30 13:10:55 2026] Linux version", {"kind": "kernel", "message": "Linux version"}),
     ("[Nov30 13:10] foo", {"kind": "kernel", "message": "foo"}),
-    ("[  +0.000316] pcieport: AER", {"kind": "kernel", "when": None, "message": "pcieport: AER"}),
+    ("[  +0.000274] pcieport: AER", {"kind": "kernel", "when": None, "message": "pcieport: AER"}),
     ("kern  :warn  : 2025-01-21T04:41:44,285060+00:00 msg", {"kinds": ("kernel",), "level": "warn", "message": "msg"}),
     ("kern  :info  : [12.345678] msg", {"kind": "kernel", "message": "msg"}),
     ("2026-11-30T13:10:55,000000+00:00 msg", {"kind": "kernel", "message": "msg"}),
@@ -108,7 +108,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Jun 17 17:21:28 922890 [4E8006C0] 0x01 -> log_trap_info: x", {"kind": "opensm", "message": "log_trap_info: x"}),
     ("[Jul 23 2024 07:53:55] [ERROR] [tid 841] detected x", {"kind": "fabricmanager", "message": "detected x"}),
     ("[2024-05-01T12:00:00.123] error: Nodes n1 not responding", {"kind": "slurm"}),
-    ("submitit WARNING (2021-03-15 17:50:23,701) - Bypassing", {"kind": "submitit", "message": "Bypassing"}),
+    ("submitit WARNING (2022-06-09 10:37:41,285) - Bypassing", {"kind": "submitit", "message": "Bypassing"}),
     ("[1,13]<stderr>: text", {"kind": "mpi", "rank": 13, "message": "text"}),
     ("[prterun-n1-77@1,3]<stdout>:text", {"kind": "mpi", "rank": 3, "message": "text"}),
     ("[n08][[311,1],510][../btl_tcp_endpoint.c:730:f] bind", {"kind": "mpi", "host": "n08", "rank": 510}),
@@ -118,18 +118,18 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ),
     ("[pod/train-0/worker] [rank5]: boom", {"kind": "k8s", "host": "train-0", "rank": 5, "message": "boom"}),
     (
-        "[0604/1024][2025-02-16 22:31:34,422] [misc/socket.cc:586] [gn3001:pid=394] NCCL WARN poll() x",
-        {"rank": 604, "host": "gn3001", "pid": 394, "message": "poll() x"},
+        "[0604/1024][2025-01-24 05:48:10,936] [misc/socket.cc:586] [gn1740:pid=394] NCCL WARN poll() x",
+        {"rank": 604, "host": "gn1740", "pid": 394, "message": "poll() x"},
     ),
-    ("[2024-08-12 23:04:07,257][root][INFO] - train", {"kind": "python", "message": "train"}),
-    ("INFO:08-11 15:13:11:rank 0/16", {"kind": "python", "message": "rank 0/16"}),
-    ("INFO 08-11 15:13:11 [core.py:12] text", {"kind": "python"}),
-    ("07/17/2026 09:06:06 - WARNING - __main__ - Process rank: 0", {"kind": "python", "message": "Process rank: 0"}),
+    ("[2024-09-26 16:45:33,904][root][INFO] - train", {"kind": "python", "message": "train"}),
+    ("INFO:08-11 09:26:50:rank 0/16", {"kind": "python", "message": "rank 0/16"}),
+    ("INFO 08-11 09:26:50 [core.py:12] text", {"kind": "python"}),
+    ("05/26/2026 21:11:39 - WARNING - __main__ - Process rank: 0", {"kind": "python", "message": "Process rank: 0"}),
     ("2024-05-01 12:00:00,123 - torch.foo - ERROR - message", {"kind": "python", "message": "message"}),
-    ("2025-12-18 09:58:57,740 INFO trainer: step=0", {"kind": "python", "host": None, "message": "step=0"}),
-    ("[1668017255.123456] [host1:123:0]   ib_device.c:123 UCX  ERROR fatal", {"kind": "ucx", "message": "fatal"}),
-    ("libfabric:35:1668017255::efa:cq:f():243<warn> text", {"kind": "libfabric", "pid": 35, "message": "text"}),
-    ("slurmstepd: error: *** STEP 37.0 ON node051 CANCELLED ***", {"kind": "slurm"}),
+    ("2025-11-07 20:14:26,318 INFO trainer: step=0", {"kind": "python", "host": None, "message": "step=0"}),
+    ("[1702384519.123456] [host1:123:0]   ib_device.c:123 UCX  ERROR fatal", {"kind": "ucx", "message": "fatal"}),
+    ("libfabric:35:1702384519::efa:cq:f():243<warn> text", {"kind": "libfabric", "pid": 35, "message": "text"}),
+    ("slurmstepd: error: *** STEP 37.0 ON node118 CANCELLED ***", {"kind": "slurm"}),
     ("I0612 10:22:22.123456    1234 kubelet.go:12] foo", {"kind": "glog", "message": "foo"}),
     (
         '{"__REALTIME_TIMESTAMP":"1718187742000123","_TRANSPORT":"kernel","_HOSTNAME":"n1","MESSAGE":"Out of memory"}',
@@ -154,7 +154,7 @@ def test_the_better_stamp_wins() -> None:
     both = open_envelope("2024-05-01T12:00:00.123456789Z [rank9]:[W501 14:00:00.468376209 TCPStore.cpp:138] x")
     assert both.when is not None
     assert both.when.basis == "utc"
-    kernel = open_envelope("Apr 17 21:49:50 n029 kernel: [4834801.156518] x")
+    kernel = open_envelope("May 23 02:17:36 n029 kernel: [3907214.480932] x")
     assert kernel.when is not None
     assert kernel.when.basis == "local"
 
