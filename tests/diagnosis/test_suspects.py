@@ -10,7 +10,7 @@ from tests.facts.building import seen
 @pytest.mark.parametrize(
     ("address", "host"),
     [
-        ("worker-0:29400", "worker-0"),
+        ("trainer-2:29512", "trainer-2"),
         ("10.0.0.1<4711>", "10.0.0.1"),
         ("[::ffff:10.0.0.1]:29500", "::ffff:10.0.0.1"),
         ("fe80::1", "fe80::1"),
