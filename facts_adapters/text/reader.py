@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from engine.facts.model import Observation, Reading
+from engine.facts.vocabulary import Vocabulary
 from facts_adapters.adapter import Context
 from facts_adapters.text.blocks import LONGEST_BLOCK, Block, BlockLine, BlockReader
 from facts_adapters.text.envelope import Envelope, Profile, profile
@@ -62,9 +63,15 @@ class _Pending:
 
 
 class TextReader:
-    """All signatures and block readers, ready to read file after file."""
+    """All signatures and block readers, ready to read file after file; ``vocabulary`` is that of their kinds."""
 
-    def __init__(self, signatures: Sequence[Signature], blocks: Sequence[BlockReader] = ()) -> None:
+    def __init__(
+        self,
+        signatures: Sequence[Signature],
+        blocks: Sequence[BlockReader] = (),
+        vocabulary: Vocabulary | None = None,
+    ) -> None:
+        self.vocabulary = vocabulary
         self.signatures = tuple(signatures)
         self.blocks = tuple(blocks)
         self._identity_owner = len(self.signatures) + len(self.blocks)
