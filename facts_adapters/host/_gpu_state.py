@@ -12,7 +12,7 @@ Property = tuple[int, tuple[str, ...], str]
 
 _SLOW = ("hw slowdown", "hw thermal slowdown", "hw power brake slowdown", "sw thermal slowdown")
 _WORKS = ("none", "n/a", "not active", "", "unknown error", "requested functionality has been deprecated")
-_WIDTH = re.compile(r"(?P<width>\d+)x?$")
+_WIDTH = re.compile(r"(?P<width>\d{1,18})x?$")
 
 
 def key(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import EvidenceFile, Line
 
-_SIZE = re.compile(r"(?P<number>\d+(?:[.,]\d+)?)\s*(?P<unit>[kKmMgGtTpP]?)i?[bB]?")
+_SIZE = re.compile(r"(?P<number>\d{1,18}(?:[.,]\d+)?)\s*(?P<unit>[kKmMgGtTpP]?)i?[bB]?")
 _KB = {"": 1 / 1024, "k": 1, "m": 1 << 10, "g": 1 << 20, "t": 1 << 30, "p": 1 << 40}
 
 

@@ -12,8 +12,8 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._statement import state
 
-_PAIR = re.compile(r"(?:(?P<file>\S*?[/.]\S+):)?(?P<key>[a-z_]+) (?P<value>\d+)$")
-_SINGLE = re.compile(r"(?:(?P<file>\S*?[/.]\S+):)?(?P<value>\d+|max)$")
+_PAIR = re.compile(r"(?:(?P<file>[\w./@-]{1,200}):)?(?P<key>[a-z_]+) (?P<value>\d{1,18})$")
+_SINGLE = re.compile(r"(?:(?P<file>[\w./@-]{1,200}):)?(?P<value>\d{1,18}|max)$")
 _CPU_KEYS = ("nr_periods", "nr_throttled")
 _LIMITS = ("memory.max", "memory.limit_in_bytes")
 _USES = ("memory.current", "memory.usage_in_bytes", "memory.peak", "memory.max_usage_in_bytes")

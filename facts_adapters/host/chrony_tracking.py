@@ -12,7 +12,7 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._statement import state
 
-_FIELD = re.compile(r"\s*(?P<name>[A-Z][\w ()]*?) *: (?P<value>.+)")
+_FIELD = re.compile(r"\s{0,40}(?P<name>[A-Z][\w ()]{0,40}?) {0,40}: (?P<value>.+)")
 _SYSTEM = re.compile(r"(?P<seconds>[\d.]+) seconds (?P<side>slow|fast) of NTP time")
 _SECONDS = re.compile(r"(?P<seconds>-?[\d.]+) seconds")
 _CSV_FIELDS = 14

@@ -24,14 +24,16 @@ _OPTIONS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("network", re.compile(r"--net(?:work)?[ =](?P<value>\S+)")),
     ("memlock", re.compile(r"--ulimit[ =]memlock=(?P<value>\S+)")),
     ("pids", re.compile(r"--pids-limit[ =](?P<value>\S+)")),
-    ("memory_kb", re.compile(r"(?:--memory|-m)[ =](?P<value>\d+[bkmgBKMG]?)")),
+    ("memory_kb", re.compile(r"(?:--memory|-m)[ =](?P<value>\d{1,18}[bkmgBKMG]?)")),
     ("capability", re.compile(r"--cap-add[ =](?P<value>\S+)")),
     ("device", re.compile(r"--device[ =](?P<value>\S+)")),
     ("gpus", re.compile(r"--gpus[ =](?P<value>\S+)")),
     ("privileged", re.compile(r"(?P<value>--privileged)")),
 )
-_COMPOSE = re.compile(r"\s*-?\s*(?P<name>shm_size|ipc|network_mode|pids_limit|mem_limit): *['\"]?(?P<value>[\w:.]+)")
-_POD = re.compile(r"\s*-?\s*(?P<name>hostNetwork|hostIPC|sizeLimit): *['\"]?(?P<value>[\w.]+)")
+_COMPOSE = re.compile(
+    r"\s{0,80}(?:- {1,20})?(?P<name>shm_size|ipc|network_mode|pids_limit|mem_limit): *['\"]?(?P<value>[\w:.]+)"
+)
+_POD = re.compile(r"\s{0,80}(?:- {1,20})?(?P<name>hostNetwork|hostIPC|sizeLimit): *['\"]?(?P<value>[\w.]+)")
 _NAMES = {
     "shm_size": "shm_size_kb",
     "ipc": "ipc",

@@ -16,9 +16,9 @@ from facts_adapters.text.blocks import Block, BlockReader
 _HEAD = re.compile(r"(?:Filesystem|文件系统|Source)\b.*(?:Mounted on|挂载点|Target)")
 _ROW = re.compile(
     r"(?P<source>\S+)(?: +(?P<type>[a-z][\w.]*[a-z\d]))? +(?P<size>[\d.]+[KMGTP]?i?) +(?P<used>[\d.]+[KMGTP]?i?) +"
-    r"(?P<free>-?[\d.]+[KMGTP]?i?) +(?P<percent>\d+|-)%? +(?P<mount>/\S*)"
+    r"(?P<free>-?[\d.]+[KMGTP]?i?) +(?P<percent>\d{1,18}|-)%? +(?P<mount>/\S*)"
 )
-_BLOCKS = re.compile(r"\b(?P<number>\d+)(?P<unit>[BKMG]?)-blocks")
+_BLOCKS = re.compile(r"\b(?P<number>\d{1,18})(?P<unit>[BKMG]?)-blocks")
 _NOT_WRITTEN = re.compile(r"/(?:snap|boot|sys|proc|run|dev|media|cdrom|etc/|var/lib/(?:docker|containerd|kubelet)/)")
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount point that is looked for, not a file that is used
 _IMAGES = ("squashfs", "iso9660", "erofs", "overlay")

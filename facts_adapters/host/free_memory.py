@@ -12,7 +12,7 @@ from facts_adapters.text.blocks import Block, BlockReader
 
 _FREE_HEAD = re.compile(r"\s+total\s+used\s+free\b.*\bavailable")
 _FREE_ROW = re.compile(r"Mem: +(?P<total>\S+) +\S+ +\S+ +\S+ +\S+ +(?P<available>\S+)")
-_MEMINFO = re.compile(r"Mem(?P<what>Total|Available): +(?P<kb>\d+) kB")
+_MEMINFO = re.compile(r"Mem(?P<what>Total|Available): +(?P<kb>\d{1,18}) kB")
 _MEBI = 1024
 _SMALLEST_HOST_KB = 1 << 20
 """A training host has more than 1 GB; a plain number below that in kB was printed by ``free -m`` or ``-g``."""

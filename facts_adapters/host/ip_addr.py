@@ -14,10 +14,10 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._statement import state
 
-_LINK = re.compile(r"\d+: (?P<interface>[^:@\s]+)(?:@\S+)?: <(?P<flags>[^>]*)>(?:.* mtu (?P<mtu>\d+))?")
+_LINK = re.compile(r"\d+: (?P<interface>[^:@\s]{1,32})(?:@\S{1,32})?: <(?P<flags>[^>]*)>(?:.* mtu (?P<mtu>\d{1,18}))?")
 _ADDRESS = re.compile(r"\s+inet6? (?P<address>[0-9a-fA-F.:]+)(?:/\d+)?")
-_BRIEF = re.compile(r"(?P<interface>[\w.:@-]+) +(?P<state>UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)\b(?P<rest>.*)")
-_IFCONFIG = re.compile(r"(?P<interface>[\w.-]+): flags=\d+<(?P<flags>[^>]*)>(?:.* mtu (?P<mtu>\d+))?")
+_BRIEF = re.compile(r"(?P<interface>[\w.:@-]{1,48}) +(?P<state>UP|DOWN|UNKNOWN|LOWERLAYERDOWN|DORMANT)\b(?P<rest>.*)")
+_IFCONFIG = re.compile(r"(?P<interface>[\w.-]{1,32}): flags=\d+<(?P<flags>[^>]*)>(?:.* mtu (?P<mtu>\d{1,18}))?")
 _SHARE = 3
 
 
@@ -29,7 +29,9 @@ def sniff(head: Head) -> Verdict:
         return Verdict(0.8, "ip -br addr")
     if head.text.lstrip().startswith("[") and '"addr_info"' in head.text:
         return Verdict(0.95, "ip -j addr")
-    return Verdict(0.9, "ifconfig") if _IFCONFIG.search(head.text) else Verdict(0.0, "no interfaces")
+    return (
+        Verdict(0.9, "ifconfig") if any(_IFCONFIG.match(line) for line in head.lines) else Verdict(0.0, "no interfaces")
+    )
 
 
 def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:

@@ -13,8 +13,9 @@ from facts_adapters.adapter import Context, Sample
 from facts_adapters.text.blocks import Block, BlockReader
 
 _HEAD = re.compile(
-    r"task (?P<process>\S[^:]*(?::[^:\s]+)*?):(?P<pid>\d+)(?: \w+)* (?:is )?blocked "
-    r"(?P<how>for more than|in I/O wait for more than|on an? \w+)(?: (?P<seconds>\d+) seconds| likely owned by.*| .*)?"
+    r"task (?P<process>\S[^:]{0,40}(?::[^:\s]{1,20}){0,3}?):(?P<pid>\d{1,18})(?: \w{1,20}){0,3} (?:is )?blocked "
+    r"(?P<how>for more than|in I/O wait for more than|on an? \w+)"
+    r"(?: (?P<seconds>\d{1,18}) seconds| likely owned by.*| .*)?"
 )
 _STACK = re.compile(
     r"\s*(?:Tainted:|Not tainted|\"echo 0|task:|Call Trace|</?TASK>|</?IRQ>|\[<[0-9a-f]+>\]|\? ?\S|Workqueue:|RIP:|"

@@ -13,8 +13,8 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, S
 from facts_adapters.host._statement import state
 
 _DEVICE = re.compile(r"(?P<bdf>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<name>[^:]+): (?P<rest>.*)")
-_CAPABLE = re.compile(r"\s+LnkCap:.*Speed (?P<speed>[\d.]+)GT/s.*Width x(?P<width>\d+)")
-_STATUS = re.compile(r"\s+LnkSta:\s*Speed (?P<speed>[\d.]+)GT/s[^,]*, Width x(?P<width>\d+)")
+_CAPABLE = re.compile(r"\s+LnkCap:.*Speed (?P<speed>[\d.]+)GT/s.*Width x(?P<width>\d{1,18})")
+_STATUS = re.compile(r"\s+LnkSta:\s*Speed (?P<speed>[\d.]+)GT/s[^,]*, Width x(?P<width>\d{1,18})")
 _REDIRECTS = re.compile(r"\s+ACSCtl:.*(?:ReqRedir\+|CmpltRedir\+|UpstreamFwd\+)")
 _GPU = re.compile(r"3D controller|VGA.*NVIDIA|Processing accelerators|Display controller: Advanced Micro")
 _NIC = re.compile(r"Ethernet controller|Infiniband controller|Network controller")

@@ -19,12 +19,12 @@ _COUNTERS = (
     "TCPTimeouts",
     "TCPAbortOnTimeout",
 )
-_NSTAT = re.compile(r"(?:#?\s*)(?P<name>TcpExt\w+) +(?P<value>\d+) +[\d.]+")
+_NSTAT = re.compile(r"(?:#?\s*)(?P<name>TcpExt\w+) +(?P<value>\d{1,18}) +[\d.]+")
 _WORDS = (
-    (re.compile(r"\s*(?P<value>\d+) times the listen queue of a socket overflowed"), "TcpExtListenOverflows"),
-    (re.compile(r"\s*(?P<value>\d+) SYNs to LISTEN sockets (?:dropped|ignored)"), "TcpExtListenDrops"),
-    (re.compile(r"\s*TCPReqQFullDrop: (?P<value>\d+)"), "TcpExtTCPReqQFullDrop"),
-    (re.compile(r"\s*TCPReqQFullDoCookies: (?P<value>\d+)"), "TcpExtTCPReqQFullDoCookies"),
+    (re.compile(r"\s*(?P<value>\d{1,18}) times the listen queue of a socket overflowed"), "TcpExtListenOverflows"),
+    (re.compile(r"\s*(?P<value>\d{1,18}) SYNs to LISTEN sockets (?:dropped|ignored)"), "TcpExtListenDrops"),
+    (re.compile(r"\s*TCPReqQFullDrop: (?P<value>\d{1,18})"), "TcpExtTCPReqQFullDrop"),
+    (re.compile(r"\s*TCPReqQFullDoCookies: (?P<value>\d{1,18})"), "TcpExtTCPReqQFullDoCookies"),
 )
 _PROC = "TcpExt: "
 

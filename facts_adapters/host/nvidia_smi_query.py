@@ -17,7 +17,7 @@ from facts_adapters.host._statement import state
 _GPU = re.compile(r"GPU (?P<gpu>[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
 _ENTRY = re.compile(r"(?P<indent> *)(?P<name>[^:]+?) *: ?(?P<value>.*)$")
 _HEADING = re.compile(r"(?P<indent> +)(?P<name>[A-Za-z][\w /()-]*?)\s*$")
-_COUNT = re.compile(r"Attached GPUs +: (?P<count>\d+)")
+_COUNT = re.compile(r"Attached GPUs +: (?P<count>\d{1,18})")
 _DRIVER = re.compile(r"Driver Version +: (?P<version>[\d.]+)")
 
 

@@ -12,9 +12,9 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._statement import state
 
-_LISTED = re.compile(r"GPU (?P<index>\d+): .*\(UUID: GPU-[0-9a-f-]+\)")
+_LISTED = re.compile(r"GPU (?P<index>\d{1,18}): .*\(UUID: GPU-[0-9a-f-]+\)")
 _NAME = re.compile(r"[a-z_]+(?:\.[a-z_]+)*(?: \[[\w%./]+\])?")
-_ROW = re.compile(r"\|\s+(?P<index>\d+)\s+\S.*(?:On|Off)\s+\|\s+(?P<bdf>[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d)")
+_ROW = re.compile(r"\|\s+(?P<index>\d{1,18})\s+\S.*(?:On|Off)\s+\|\s+(?P<bdf>[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d)")
 _LOST = ("[unknown error]", "err!", "[gpu is lost]", "unknown error", "[gpu requires reset]")
 _TELLING = (
     "pci.bus_id",

@@ -13,7 +13,8 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, S
 from facts_adapters.host._statement import state
 
 _LINE = re.compile(
-    r"(?:(?P<prefix>\S*?)[: ])?\s*(?P<share>some|full) avg10=(?P<avg10>[\d.]+) avg60=[\d.]+ avg300=(?P<avg300>[\d.]+)"
+    r"(?:(?P<prefix>\S{0,200}?)[: ])?\s{0,20}(?P<share>some|full) "
+    r"avg10=(?P<avg10>[\d.]{1,12}) avg60=[\d.]{1,12} avg300=(?P<avg300>[\d.]{1,12})"
 )
 _RESOURCE = re.compile(r"(?:^|[^a-z])(?P<resource>cpu|memory|io)(?:$|[^a-z])")
 

@@ -10,7 +10,7 @@ from facts_adapters.adapter import Context, Sample
 from facts_adapters.text.blocks import Block, BlockReader
 
 _LIMIT = re.compile(
-    r"\s*Max (?P<what>locked memory|open files|processes|stack size) +(?P<soft>\d+|unlimited) +(?:\d+|unlimited)"
+    r"\s*Max (?P<what>locked memory|open files|processes|stack size) +(?P<soft>\d{1,18}|unlimited) +(?:\d+|unlimited)"
 )
 _NAMES = {
     "locked memory": ("memlock_kb", 1024),

@@ -10,14 +10,15 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample,
 from facts_adapters.host._statement import state
 
 _SS = re.compile(
-    r"(?:tcp +)?LISTEN +(?P<queued>\d+) +(?P<backlog>\d+) +(?P<address>\S*):(?P<tcp_port>\d+) +\S+:\*(?P<rest>.*)"
+    r"(?:tcp +)?LISTEN +(?P<queued>\d{1,18}) +(?P<backlog>\d{1,18}) +"
+    r"(?P<address>\S*):(?P<tcp_port>\d{1,18}) +\S+:\*(?P<rest>.*)"
 )
-_USERS = re.compile(r'\(\("(?P<process>[^"]+)",pid=(?P<pid>\d+)')
+_USERS = re.compile(r'\(\("(?P<process>[^"]+)",pid=(?P<pid>\d{1,18})')
 _NETSTAT = re.compile(
-    r"tcp6? +\d+ +\d+ +(?P<address>\S*):(?P<tcp_port>\d+) +\S+:\* +LISTEN(?: +(?P<pid>\d+)/(?P<process>\S+))?"
+    r"tcp6? +\d+ +\d+ +(?P<address>\S*):(?P<tcp_port>\d{1,18}) +\S+:\* +LISTEN(?: +(?P<pid>\d{1,18})/(?P<process>\S+))?"
 )
 _LSOF = re.compile(
-    r"(?P<process>\S+) +(?P<pid>\d+) .*TCP (?P<address>\S*):(?P<tcp_port>\d+) \(LISTEN\)",
+    r"(?P<process>\S+) +(?P<pid>\d{1,18}) .*TCP (?P<address>\S*):(?P<tcp_port>\d{1,18}) \(LISTEN\)",
 )
 
 

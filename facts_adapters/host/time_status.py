@@ -16,7 +16,7 @@ _SYNCED = re.compile(r"\s*(?:System clock synchronized|NTP synchronized): (?P<an
 _PEER = re.compile(
     r"\*(?P<peer>\S+) +\S+ +\d+ +[ul\-bs] +\S+ +\d+ +\d+ +(?P<delay>[\d.]+) +(?P<offset>-?[\d.]+) +(?P<jitter>[\d.]+)"
 )
-_PTP = re.compile(r"(?:ptp4l|phc2sys)\[[\d.]+\]:.* (?:master|sys|phc) offset +(?P<offset>-?\d+) s(?P<servo>\d)")
+_PTP = re.compile(r"(?:ptp4l|phc2sys)\[[\d.]+\]:.* (?:master|sys|phc) offset +(?P<offset>-?\d{1,18}) s(?P<servo>\d)")
 _LOCKED = "2"
 
 
