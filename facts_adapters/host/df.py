@@ -112,7 +112,7 @@ BLOCK = BlockReader(
             (
                 ("host.shm_size", {"size_kb": 65536, "used_percent": 100, "available_kb": 0}),
                 ("host.filesystem", {"mount": "/mnt/ckpt", "used_percent": 100}),
-                ("host.filesystem", {"mount": "/", "used_percent": 38}),
+                ("host.filesystem", {"mount": "/", "used_percent": 46}),
             ),
         ),
         Sample(_TYPED, (("host.filesystem", {"mount": "/scratch", "type": "nfs4", "size_kb": 10737418240}),)),
