@@ -59,7 +59,7 @@ BLOCK = BlockReader(
         Sample(
             "RuntimeError: Timed out initializing process group in store based barrier on rank: 0, for key: "
             "store_based_barrier_key:1 (world_size=32, worker_count=40, timeout=0:30:00)\n",
-            (("job.rendezvous_stale", {"joined": 16, "expected": 8, "reason": "too_many_joined", "rank": 0}),),
+            (("job.rendezvous_stale", {"joined": 40, "expected": 32, "reason": "too_many_joined", "rank": 0}),),
         ),
         Sample(
             "torch.distributed.DistStoreError: Timed out initializing process group in store based barrier on rank 3, "
