@@ -243,7 +243,7 @@ ADAPTER = Adapter(
     read=_read,
     samples=(
         Sample(
-            "admin@leaf1:~$ date\nFri Apr 17 16:21:33 UTC 2026\n\nadmin@leaf1:~$ show pfc counters\n"
+            "admin@leaf1:~$ date\nTue May 12 10:48:37 UTC 2026\n\nadmin@leaf1:~$ show pfc counters\n"
             "    Port Rx  PFC0    PFC3\n-----------  ----  ------\n  Ethernet0     0  28,323\n",
             (("counter", {"family": "sonic_pfc", "counter": "rx_pfc3", "value": 28323, "port": "Ethernet0"}),),
         ),
