@@ -37,7 +37,7 @@ def told(path: str, *others: str, known: tuple[str, ...] = ()) -> dict[str, str]
         ("global_rank_9.log", {"rank": "9"}),
         ("local_rank_2.log", {"local_rank": "2"}),
         ("run/none_abc/attempt_0/3/stderr.log", {"local_rank": "3"}),
-        ("counters/before/hgx01/hw.txt", {"group": "before", "host": "hgx01"}),
+        ("counters/before/gpu01/hw.txt", {"group": "before", "host": "gpu01"}),
         ("counters/t1/x.txt", {"group": "t1"}),
         ("20260820T055137Z/x.txt", {"group": "20260820T055137Z"}),
         ("2026-08-20_05-51-37/x.txt", {}),
