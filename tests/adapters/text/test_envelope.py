@@ -111,7 +111,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("submitit WARNING (2022-06-09 10:37:41,285) - Bypassing", {"kind": "submitit", "message": "Bypassing"}),
     ("[1,13]<stderr>: text", {"kind": "mpi", "rank": 13, "message": "text"}),
     ("[prterun-n1-77@1,3]<stdout>:text", {"kind": "mpi", "rank": 3, "message": "text"}),
-    ("[n08][[311,1],510][../btl_tcp_endpoint.c:730:f] bind", {"kind": "mpi", "host": "n08", "rank": 510}),
+    ("[n08][[274,1],386][../btl_tcp_endpoint.c:730:f] bind", {"kind": "mpi", "host": "n08", "rank": 386}),
     (
         "(RayTrainWorker pid=123, ip=10.0.0.3) [rank5]:[E F.cpp:523] x",
         {"kinds": ("ray", "c10"), "host": "10.0.0.3", "rank": 5, "message": "x"},
