@@ -11,7 +11,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -155,6 +155,20 @@ class Site:
             placement.rank = Told(str(hint.rank), "the manifest says so")
         return placement
 
+    def place_part(self, of_file: str, path: str) -> Placement:
+        """What the title of a part does not tell, the path of the file may; what the manifest says counts first."""
+        placement, outer = self.place(path), self.place(of_file)
+        host, rank = (None, None) if outer.stated else (placement.host, placement.rank)
+        return replace(
+            placement,
+            host=host or outer.host,
+            rank=rank or outer.rank,
+            stated=outer.stated or placement.stated,
+            timezone=placement.timezone or outer.timezone,
+            group=placement.group or outer.group,
+            run=placement.run or outer.run,
+        )
+
     def snapshot_time(self, path: str) -> Reading | None:
         """The nearest date file beside or above ``path``, not above its snapshot folder."""
         folders = path.split("/")[:-1]
@@ -179,6 +193,8 @@ class Site:
 
     def known(self, name: str | None) -> str | None:
         """The host that a peer's name means, where the bundle knows it; else the name as it is."""
+        if name and is_nobody(name):
+            return None
         host = self.named(self.canonical(name))
         return host if host in self.nodes or (name and self.canonical(name) in self.aliases) else name
 
@@ -186,6 +202,8 @@ class Site:
         """A host name as the bundle knows it: NCCL and syslog cut the domain, the launcher does not."""
         if not host or host in self.nodes:
             return host
+        if is_nobody(host) or _LOOPBACK.match(host):
+            return None
         short = host.partition(".")[0]
         if short.isdigit() or ":" in host:
             return host
@@ -197,6 +215,17 @@ def explain(file: Path, bundle: Path | None = None) -> Iterable[str]:
     from facts_adapters.explain import explain as lines
 
     return lines(file, bundle)
+
+
+_LOOPBACK = re.compile(
+    r"(?:localhost|ip6-localhost|localhost\.localdomain|127\.\d+\.\d+\.\d+|::1|0\.0\.0\.0|::)$", re.IGNORECASE
+)
+"""What every host calls itself."""
+
+
+def is_nobody(name: str) -> bool:
+    """Whether a program printed a word for a host that it does not know."""
+    return name.strip("[]<>() ").lower() in ("", "unknown", "none", "null", "nil", "n/a", "-", "?")
 
 
 _DATE_FILE = re.compile(

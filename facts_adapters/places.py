@@ -198,10 +198,28 @@ def _host_folders(paths: Iterable[str]) -> dict[str, str]:
     return found
 
 
+_AMBIGUOUS = re.compile(r"(?:[gn]pu[-_]?|v)\d{1,4}$", re.IGNORECASE)
+"""Hosts, or the devices of one host, or versions."""
+
+_ADDRESS = re.compile(r"\d{1,3}(?:[._-]\d{1,3}){3}$")
+
+
+def _alike(name: str, siblings: set[str]) -> set[int]:
+    """The numbers of the folders beside each other that differ only in their last number."""
+    shape = re.sub(r"\d+$", "", name)
+    return {int(s[len(shape) :]) for s in siblings if s.startswith(shape) and s[len(shape) :].isdigit()}
+
+
 def _why_host(name: str, parent: str, parents: set[str], siblings: set[str]) -> str:
+    above = parent.rpartition("/")[2]
+    if _ADDRESS.match(name):
+        return f'folder "{name}" is an address'
+    if _AMBIGUOUS.match(name) and (not parent or _HOLDS_HOSTS.match(above) or _MAY_HOLD_HOSTS.match(above)):
+        numbers = _alike(name, siblings)
+        if _HOLDS_HOSTS.match(above) or (len(numbers) > 1 and 0 not in numbers):
+            return f'folder "{name}" is one of {len(numbers)} alike'
     if name.lower() in _WORDS or not _HOSTLIKE.match(name) or _NOT_A_HOST.match(name):
         return ""
-    above = parent.rpartition("/")[2]
     if "sys/class" in parent or above in ("net", "infiniband", "ports"):
         return ""
     if _HOLDS_HOSTS.match(above):

@@ -51,7 +51,7 @@ def builtin_reader() -> TextReader:
 
 def text_reader(vocabulary: Vocabulary, folders: Sequence[Path] = (BUILTIN / "signatures",)) -> TextReader:
     """A reader with the signatures of these folders; faulty ones are left out (``test`` reports them)."""
-    return TextReader(load_signatures(folders, vocabulary).signatures, registry().blocks)
+    return TextReader(load_signatures(folders, vocabulary).signatures, registry().blocks, vocabulary)
 
 
 def read_bundle(
@@ -95,7 +95,6 @@ class _Run:
         self.adapters = adapters
         self.only = only
         self.left = bundle.limits.total_bytes
-        self.vocabulary = load_vocabulary()
         self.warnings: list[BundleWarning] = []
         self.manifest = self._manifest()
         self.site = Site.of(self.manifest, [member.path for member in bundle.members])
@@ -158,7 +157,8 @@ class _Run:
             path = part.path(member.path)
             self.titles.append(path)
             self._date_file(path, decode_head(part.inner[:HEAD_BYTES]))
-        report.choices = choose(head_of(member.path, text), self.adapters.adapters, self._named(member.path))
+        head = head_of(member.path, text, binary=not report.text)
+        report.choices = choose(head, self.adapters.adapters, self._named(member.path))
         return report
 
     def _date_file(self, path: str, text: str) -> None:
@@ -206,7 +206,7 @@ class _Run:
 
     def _part(self, member: Member, report: FileReport, part: Part | None) -> None:
         path = part.path(member.path) if part else member.path
-        placement = self._place(member.path, path)
+        placement = self.site.place_part(member.path, path)
         report.group = placement.group.value if placement.group else ""
         report.run = placement.run.value if placement.run else None
         found: list[Observation | CounterSample] = []
@@ -231,22 +231,6 @@ class _Run:
         for record in found:
             self._keep(record, placement, report, context)
 
-    def _place(self, of_file: str, path: str) -> Placement:
-        """What the title of a part does not tell, the path of the file may; what the manifest says counts first."""
-        placement, outer = self.site.place(path), self.site.place(of_file)
-        if path == of_file:
-            return outer
-        own_host, own_rank = (None, None) if outer.stated else (placement.host, placement.rank)
-        return replace(
-            placement,
-            host=own_host or outer.host,
-            rank=own_rank or outer.rank,
-            stated=outer.stated or placement.stated,
-            timezone=placement.timezone or outer.timezone,
-            group=placement.group or outer.group,
-            run=placement.run or outer.run,
-        )
-
     def _not_understood(self, path: str, report: FileReport, context: _Context, part: Part | None) -> None:
         """Say that a text gave nothing, so that nobody takes its silence for a statement."""
         if report.lines and not (part and part.prose) and not _EXPLAINS.search(path):
@@ -255,9 +239,13 @@ class _Run:
     def _distrust(self, records: Sequence[Observation]) -> None:
         """Parts say nothing about each other's order: with another part above, line numbers do not count."""
         for record in records:
-            lag = record.lag if record.lag is not None else self.vocabulary[record.kind].lag
+            lag = record.lag if record.lag is not None else self._lag(record.kind)
             if lag == (0, 0):
                 record.lag = _UNORDERED
+
+    def _lag(self, kind: str) -> tuple[int, int]:
+        vocabulary = self.reader.vocabulary
+        return vocabulary[kind].lag if vocabulary is not None and kind in vocabulary else (0, 0)
 
     def _covered(self, report: FileReport) -> list[str]:
         classes = (a.coverage for a in map(self.adapters.named, report.adapters) if a is not None)
@@ -303,6 +291,10 @@ class _Run:
             return
         identity = text.identity
         hosts = {self.site.canonical(host) for host in identity.hosts} - {None}
+        if len(hosts) == 1 and placement.host and self._own_name(placement, text):
+            own = str(next(iter(hosts)))
+            self.site.alias(placement.host.value, own)
+            placement.host = Told(own, "the journal's own records name it")
         alone = placement.host is not None and len(hosts) <= 1 and len(identity.ranks_of_task) <= 1
         if alone and placement.host is not None:
             for host in hosts:
@@ -310,6 +302,11 @@ class _Run:
         for observation, writer in zip(text.observations, text.writers, strict=True):
             if observation.host is None and writer is not None and not alone:
                 observation.host = self.site.canonical(writer)
+
+    def _own_name(self, placement: Placement, text: TextResult) -> bool:
+        """Whether a host's own journal knows better what the host is called than the folder that it was put into."""
+        named = placement.stated or (placement.host is not None and placement.host.value in self.site.nodes)
+        return not named and text.kinds["journal"] > text.lines // 2 and not text.identity.merged
 
     def _single_node(self) -> int | None:
         world, local = self.manifest.world_size, self.manifest.gpus_per_node

@@ -62,6 +62,8 @@ def _candidates(first: str) -> tuple[Prefix, ...]:
 _NUMBERED = re.compile(r" {0,5}(?P<task>\d{1,6}): ")
 _HOSTED = re.compile(r"(?P<host>[A-Za-z0-9][\w.-]{0,80}): ")
 _COMPOSE = re.compile(r"(?P<host>[A-Za-z0-9][\w.-]{0,60}) +\| ")
+_REPLICA = re.compile(r"[-_]\d{1,4}$")
+_OF_SLURM = ("srun: ", "slurmstepd: ")
 _NOT_HOSTS = ("srun", "slurmstepd", "error", "warning", "info", "debug", "note", "kernel", "fatal", "traceback")
 
 
@@ -76,29 +78,26 @@ class Profile:
 
 def profile(lines: Iterable[str], nodes: Collection[str] = ()) -> Profile:
     """Look at sample lines of a file. ``nodes`` are host names known otherwise; their ``host: `` needs no majority."""
-    numbered = total = 0
-    hosts: Counter[str] = Counter()
-    services: Counter[str] = Counter()
-    for line in lines:
-        if not line.strip():
-            continue
-        total += 1
-        numbered += bool(_NUMBERED.match(line))
-        for pattern, counter in ((_HOSTED, hosts), (_COMPOSE, services)):
-            match = pattern.match(line)
-            if match:
-                counter[match["host"]] += 1
+    filled = [line for line in lines if line.strip()]
+    services = Counter(match["host"] for match in map(_COMPOSE.match, filled) if match)
+    piped = {s for s in services if services[s] > 1 or (len(filled) == 1 and _REPLICA.search(s))}
+    if sum(services.values()) < 0.8 * len(filled):
+        piped = set()
+    if piped:
+        filled = [match.string[match.end() :] if match else "" for match in map(_COMPOSE.match, filled)]
+    labelled = [line for line in filled if not line.startswith(_OF_SLURM)]
+    numbered = sum(bool(_NUMBERED.match(line)) for line in labelled)
+    hosts = Counter(match["host"] for match in map(_HOSTED.match, filled) if match)
     known = {host for host in hosts if host in nodes}
-    if total and sum(hosts.values()) >= 0.6 * total:
+    if filled and sum(hosts.values()) >= 0.6 * len(filled):
         known |= {h for h in hosts if _like_host(h)}
-    piped = {s for s in services if services[s] > 1} if total and sum(services.values()) >= 0.8 * total else set()
-    return Profile(bool(total) and numbered >= 0.6 * total, frozenset(known), frozenset(piped))
+    return Profile(bool(labelled) and numbered >= 0.7 * len(labelled), frozenset(known), frozenset(piped))
 
 
 def _like_host(name: str) -> bool:
     """Exceptions and levels also stand before a colon: a host has a digit and is no class name."""
     classlike = name.endswith(("Error", "Exception", "Warning"))
-    return any(c.isdigit() for c in name) and name.lower() not in _NOT_HOSTS and not classlike
+    return any(c.isdigit() for c in name) and not name.isdigit() and name.lower() not in _NOT_HOSTS and not classlike
 
 
 def open_envelope(text: str, known: Profile = Profile()) -> Envelope:
@@ -116,7 +115,7 @@ def open_envelope(text: str, known: Profile = Profile()) -> Envelope:
         position = following
         if parts.done:
             break
-    if text.startswith(("slurmstepd: ", "srun: ", "slurmctld: ", "slurmd: "), position):
+    if text.startswith((*_OF_SLURM, "slurmctld: ", "slurmd: "), position):
         parts.kind("slurm")
     message = text[position:]
     return Envelope(

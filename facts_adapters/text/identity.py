@@ -10,7 +10,17 @@ from typing import TypeVar
 
 from facts_adapters.text.envelope import Envelope
 
-LITERALS = ("nranks", "nRanks", "GLOBAL_RANK: ", "local_rank: ", " local_rank ", "global_ranks=")
+LITERALS = (
+    "nranks",
+    "nRanks",
+    "GLOBAL_RANK: ",
+    "local_rank: ",
+    " local_rank ",
+    "global_ranks=",
+    "ProcessGroupNCCL.cpp",
+    "ProcessGroupHCCL.cpp",
+    "srun: error: ",
+)
 """Texts of which one stands in a line that tells ranks."""
 
 _COMM = re.compile(r"\brank (?P<rank>\d+) n[rR]anks (?P<world>\d+)\b")
@@ -20,6 +30,11 @@ _STATED = re.compile(
     r"(?:.{0,40}?\bhost[ =:]+(?P<host>[\w.-]+))?(?:.{0,40}?\bpid[ =:]+(?P<pid>\d+))?"
 )
 _FAILED = re.compile(r"local_rank: (?P<local>\d+) \(pid: (?P<pid>\d+)\)")
+_OF_GROUP = re.compile(r"(?:^|[\] ])\[Rank (?P<rank>\d{1,6})\]|\(default_pg\) Rank (?P<sure>\d{1,6})\]")
+"""A rank inside a process group, most often of all ranks; sure where the group is the default one."""
+
+_TASKS = re.compile(r"(?:srun|slurmstepd): error: (?P<host>[\w.-]+): tasks? (?P<tasks>\d[\d,-]*)\b")
+_WORKER_IP = re.compile(r"\bWorker IP address: (?P<ip>[\w.:-]*\w)")
 _GLOBALS = re.compile(r"global_ranks=\[(?P<ranks>[\d, ]+)\]")
 _LAUNCHER = re.compile(r"torch/distributed/(?:run\.py|launcher/|elastic/(?!multiprocessing/errors))")
 _NODELIST = re.compile(r"(?:NODELIST[=:] ?|^Job \d+ on )(?P<nodes>[\w.,\[\]-]+)")
@@ -49,7 +64,13 @@ class Identity:
     of_rank: int = 0
     launcher: bool = False
     merged: bool = False
-    """Output of a scheduler's job, which holds what all its hosts wrote."""
+    """Output of a scheduler's job or of Ray's driver, which holds what all its hosts wrote."""
+    claims: dict[int, set[int]] = field(default_factory=dict)
+    """Ranks in a process group that the lines of a task of ``srun -l`` name."""
+    local_claims: dict[int, set[int]] = field(default_factory=dict)
+    """The same by local rank."""
+    shared_host: bool = False
+    """Slurm names several tasks of one host: they are no launchers, of which a host has one."""
     rank_of_pid: dict[Process, int | None] = field(default_factory=dict)
     host_of_rank: dict[int, str | None] = field(default_factory=dict)
     host_of_task: dict[int, str | None] = field(default_factory=dict)
@@ -61,6 +82,10 @@ class Identity:
         self._prefixes(envelope)
         message = envelope.message
         self.merged = self.merged or message.startswith(("srun: ", "slurmstepd: "))
+        self.merged = self.merged or (envelope.host is not None and "ray" in envelope.kinds)
+        if ": error: " in message[:24]:
+            tasks = _TASKS.match(message)
+            self.shared_host = self.shared_host or bool(tasks and len(hostlist(f"t[{tasks['tasks']}]")) > 1)
         if "NODELIST" in message or message.startswith("Job "):
             nodes = _NODELIST.search(message)
             self.node_list = (hostlist(nodes["nodes"]) if nodes else []) or self.node_list
@@ -82,7 +107,21 @@ class Identity:
         if envelope.rank is not None:
             self._rank(envelope.rank, envelope)
 
+    def _claim(self, message: str, envelope: Envelope) -> None:
+        claim = _OF_GROUP.search(message[:400])
+        if claim is None:
+            return
+        rank = int(claim["rank"] or claim["sure"])
+        if envelope.task is not None:
+            self.claims.setdefault(envelope.task, set()).add(rank)
+        if envelope.local_rank is not None and envelope.rank is None:
+            self.local_claims.setdefault(envelope.local_rank, set()).add(rank)
+            if claim["sure"] and rank >= envelope.local_rank:
+                self.bases[rank - envelope.local_rank] += 1
+
     def _message(self, message: str, envelope: Envelope) -> None:
+        if "c10" in envelope.kinds:
+            self._claim(message, envelope)
         comm = _COMM.search(message)
         if comm and envelope.pid is not None:
             self._comm((envelope.host, envelope.pid), int(comm["rank"]), int(comm["world"]))
@@ -141,8 +180,12 @@ class Identity:
 
     @property
     def base(self) -> int | None:
-        """Rank of local rank 0 where all lines agree."""
-        return next(iter(self.bases)) if len(self.bases) == 1 else None
+        """Rank of local rank 0 where all lines agree; else where the ranks in groups of several lie equally far off."""
+        if self.bases:
+            return next(iter(self.bases)) if len(self.bases) == 1 else None
+        apart = {rank - local for local, ranks in self.local_claims.items() for rank in ranks}
+        agreed = len(self.local_claims) > 1 and len(apart) == 1 and min(apart) >= 0
+        return apart.pop() if agreed else None
 
     @property
     def only_rank(self) -> int | None:
@@ -179,7 +222,9 @@ class Identity:
         if any(ranks - {task} for task, ranks in self.ranks_of_task.items()):
             return False
         size = world or self.largest
-        named = any(self.ranks_of_task.values())
+        named = any(self.ranks_of_task.values()) or self.shared_host
+        claimed = {task: ranks for task, ranks in self.claims.items() if task}
+        named = named or (bool(claimed) and all(ranks == {task} for task, ranks in claimed.items()))
         return named or (size is not None and max(self.ranks_of_task, default=-1) + 1 == size)
 
     def rank(self, host: str | None, pid: int | None) -> int | None:
@@ -208,6 +253,9 @@ class Identity:
 
     def host_of(self, envelope: Envelope, rank: int | None) -> str | None:
         """Host of a line by its prefixes and by what other lines tell about its rank or task."""
+        worker = _WORKER_IP.search(envelope.message) if "Worker IP" in envelope.message else None
+        if worker:
+            return worker["ip"]
         if envelope.host is not None:
             return envelope.host
         if envelope.task is not None and self.host_of_task.get(envelope.task):

@@ -78,7 +78,7 @@ _DIGITS = "0123456789"
 # --- who wrote the line: launchers and collectors ---
 
 
-@_prefix(_BRACKET, r"\[rank ?(?P<rank>\d{1,6})\]:? ?", needs="[rank")
+@_prefix(_BRACKET, r"\[rank:? ?(?P<rank>\d{1,6})\]:? ?", needs="[rank")
 def _rank(match: re.Match[str], parts: Parts) -> int:
     parts.rank = int(match["rank"])
     return match.end()
@@ -122,6 +122,14 @@ def _ray(match: re.Match[str], parts: Parts) -> int:
     parts.host = match["ip"] or parts.host
     if match["rank"]:
         parts.rank = int(match["rank"])
+    return match.end()
+
+
+@_prefix("(", r"\((?P<actor>[A-Za-z][\w.:-]*), ip=(?P<ip>[\w.:-]+)\) ?", needs=", ip=")
+def _ray_node(match: re.Match[str], parts: Parts) -> int:
+    """A process of Ray itself, such as the raylet of a node."""
+    parts.kind("ray")
+    parts.host, parts.unit = match["ip"], match["actor"]
     return match.end()
 
 
