@@ -10,6 +10,9 @@ from engine.inference import Firing
 from engine.rules.model import FactCondition, Operator, Rule, Test
 
 PREFIX = "phase/"
+BY_CAUSE = 5
+"""Order of the phase that the cause implies, among the orders of the profile's marks."""
+
 _BOUNDS: Mapping[str, Operator] = {"min": ">=", "max": "<=", "above": ">", "below": "<", "known": "known"}
 
 
@@ -49,15 +52,19 @@ def _tests(name: str, wanted: Any) -> Iterator[Test]:
 def phase_at(
     moment: Fact | None, firings: Iterable[Firing], facts: Mapping[str, Fact], of_cause: str | None
 ) -> str | None:
-    """The phase of the latest mark that does not certainly follow ``moment``; else the phase that the cause implies."""
-    marks = []
+    """The phase of the latest mark that does not certainly follow ``moment``.
+
+    The phase in which the cause usually strikes counts more than what a fault alone suggests (marks of order 1) and
+    less than any mark that the job itself gave.
+    """
+    marks = [(BY_CAUSE, (-(2**62), "", 0), of_cause)] if of_cause else []
     for firing in firings:
         if firing.rule_id.startswith(PREFIX):
             _, order, phase = firing.rule_id.split("/", 2)
             fact = facts[firing.bindings[0][1]]
             if moment is None or before(moment, fact) is not Order.YES:
                 marks.append((int(order), _latest(fact), phase))
-    return max(marks)[2] if marks else of_cause
+    return max(marks)[2] if marks else None
 
 
 def _latest(fact: Fact) -> tuple[int, str, int]:

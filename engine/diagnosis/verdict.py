@@ -71,10 +71,10 @@ def ended_well(facts: Sequence[Fact]) -> bool:
 
 
 def _follows(fact: Fact, end: Fact) -> bool:
-    """Whether ``fact`` was reported after the end: below it in one file, else certainly later."""
+    """Whether ``fact`` may be the clean-up after the end: below it in one file, else not certainly earlier."""
     if fact.source.path == end.source.path:
         return fact.source.line > end.source.line
-    return before(end, fact) is Order.YES
+    return before(fact, end) is not Order.YES
 
 
 def _completed(fact: Fact) -> bool:
