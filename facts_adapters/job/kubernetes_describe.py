@@ -25,7 +25,11 @@ _ROW = re.compile(
 def sniff(head: Head) -> Verdict:
     """Heads of a description, or the header of the pod table."""
     text = head.text
-    if re.search(r"^Name:\s+\S+", text, re.M) and re.search(r"^(?:Node|Status|Containers):", text, re.M):
+    if (
+        "Name:" in text
+        and re.search(r"^Name:\s+\S+", text, re.M)
+        and re.search(r"^(?:Node|Status|Containers):", text, re.M)
+    ):
         pod = re.search(r"^\s+(?:State|Last State|Exit Code):", text, re.M)
         return Verdict(0.9, "kubectl describe pod") if pod else Verdict(0.0, "no container state")
     table = any(_HEADER.match(line) for line in head.lines)

@@ -39,9 +39,11 @@ _TIMES = (
 def sniff(head: Head) -> Verdict:
     """Events in JSON or YAML, or at least one row of an event table."""
     text = head.text
-    if re.search(r'"?(?:involvedObject|regarding)"?:', text) and re.search(r'"?reason"?:', text):
+    about = ("involvedObject" in text or "regarding" in text) and "reason" in text
+    if about and re.search(r'"?(?:involvedObject|regarding)"?:', text) and re.search(r'"?reason"?:', text):
         return Verdict(0.95, "kubectl get events -o json/yaml")
-    rows = sum(1 for line in head.lines if _ROW.match(line) or _DESCRIBED.match(line))
+    typed = [line for line in head.lines if "Normal" in line or "Warning" in line]
+    rows = sum(1 for line in typed if _ROW.match(line) or _DESCRIBED.match(line))
     return Verdict(0.9, f"{rows} rows of an event table") if rows else Verdict(0.0, "no event rows")
 
 

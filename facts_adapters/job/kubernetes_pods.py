@@ -25,8 +25,8 @@ def sniff(head: Head) -> Verdict:
     """Pods or jobs with a status, in JSON or YAML."""
     text = head.text
     shape = text.lstrip()[:1] in ("{", "[") or re.match(r"\s*(?:---\s*)?apiVersion:", text)
-    kind = re.search(r'"?kind"?: "?(?:Pod|PodList|\w*Job|JobList)"?\s*[,\n]', text)
-    if shape and kind and re.search(r'"?(?:containerStatuses|conditions|phase|replicaStatuses)"?:', text):
+    kind = shape and re.search(r'"?kind"?: "?(?:Pod|PodList|\w*Job|JobList)"?\s*[,\n]', text)
+    if kind and re.search(r'"?(?:containerStatuses|conditions|phase|replicaStatuses)"?:', text):
         return Verdict(0.95, "status of pods or jobs")
     return Verdict(0.0, "no pod status")
 

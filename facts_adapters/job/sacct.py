@@ -30,7 +30,7 @@ def sniff(head: Head) -> Verdict:
     text = head.text
     if text.lstrip().startswith("{") and '"jobs"' in text and '"exit_code"' in text:
         return Verdict(0.9, "sacct --json")
-    if re.search(r"^JobId=\d+ ", text, re.M) and "JobState=" in text:
+    if "JobState=" in text and re.search(r"^JobId=\d+ ", text, re.M):
         return Verdict(0.9, "scontrol show job")
     header = any(_columns(line) for line in head.lines if "jobid" in line.lower())
     return Verdict(0.95, "sacct table") if header else Verdict(0.0, "no JobID and State columns")

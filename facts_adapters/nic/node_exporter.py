@@ -57,6 +57,8 @@ _LONGEST = 32 << 20
 
 
 def _sniff(head: Head) -> Verdict:
+    if "node_" not in head.text:
+        return Verdict(0.0, "")
     if re.search(r"^node_(?:infiniband|network)_\w+\{", head.text, re.MULTILINE):
         return Verdict(0.95, "metrics of the node exporter")
     if '"resultType"' in head.text and re.search(r'"node_(?:infiniband|network)_', head.text):

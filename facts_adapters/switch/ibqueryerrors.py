@@ -46,7 +46,7 @@ def node_name(description: str) -> tuple[str, str | None, bool]:
 
 
 def _sniff(head: Head) -> Verdict:
-    if re.search(r'^Errors for (?:0x[0-9a-f]+ )?"', head.text, re.MULTILINE):
+    if "Errors for " in head.text and re.search(r'^Errors for (?:0x[0-9a-f]+ )?"', head.text, re.MULTILINE):
         return Verdict(1.0, "ibqueryerrors")
     linked = any("==(" in line and ")==>" in line for line in head.lines)
     return Verdict(0.95, "iblinkinfo") if linked else Verdict(0.0, "")
