@@ -7,18 +7,22 @@ from collections.abc import Iterable, Iterator
 from engine.facts.vocabulary import COVERAGE_KIND, FieldType, Vocabulary
 from engine.inference.items import ID
 from engine.inference.strata import EXPLAINED, simple
-from engine.rules.model import AbsentCondition, FactCondition, Rule
+from engine.rules.model import AbsentCondition, Emission, FactCondition, Rule
 
 
 def fields_used(rules: Iterable[Rule], vocabulary: Vocabulary) -> dict[str, dict[str, FieldType]]:
     """By kind, the fields that checked rules look at, with their types; every kind that a rule names is there."""
-    used: dict[str, dict[str, FieldType]] = {}
+    named: dict[tuple[str, str], None] = {}
     for rule in rules:
-        for kind, name in (*_in_conditions(rule, vocabulary), *_in_emission(rule)):
-            fields = used.setdefault(kind, {})
-            found = vocabulary[kind].type_of(name) if name not in ("", ID) else None
-            if found:
-                fields[name] = found
+        named.update(dict.fromkeys(_in_conditions(rule, vocabulary)))
+        if rule.emits is not None:
+            named.update(dict.fromkeys(_in_emission(rule, rule.emits)))
+    used: dict[str, dict[str, FieldType]] = {}
+    for kind, name in named:
+        fields = used.setdefault(kind, {})
+        found = vocabulary[kind].type_of(name) if name not in ("", ID) else None
+        if found:
+            fields[name] = found
     return used
 
 
@@ -35,27 +39,29 @@ def _in_conditions(rule: Rule, vocabulary: Vocabulary) -> Iterator[tuple[str, st
     """Kinds and fields, the field empty where a kind is only named."""
     kinds = _kinds(rule)
     for condition in simple(rule.when):
-        yield condition.kind, ""
-        yield from ((condition.kind, test.field) for test in condition.tests)
+        kind = condition.kind
+        yield kind, ""
+        for test in condition.tests:
+            yield kind, test.field
         for join in condition.joins:
-            yield condition.kind, join.field
-            yield from ((kind, join.other) for kind in kinds[join.alias])
+            yield kind, join.field
+            for other in kinds[join.alias]:
+                yield other, join.other
         if isinstance(condition, AbsentCondition):
-            if vocabulary[condition.kind].absence is not None:
-                yield from ((COVERAGE_KIND, "class"), (COVERAGE_KIND, "host"))
+            if vocabulary[kind].absence is not None:
+                yield COVERAGE_KIND, "class"
+                yield COVERAGE_KIND, "host"
             continue
         if condition.count:
-            yield from ((condition.kind, name) for name in condition.count.distinct)
+            yield from ((kind, name) for name in condition.count.distinct)
         if condition.unexplained:
             yield EXPLAINED, "effect"
 
 
-def _in_emission(rule: Rule) -> Iterator[tuple[str, str]]:
-    if rule.emits is None:
-        return
+def _in_emission(rule: Rule, emission: Emission) -> Iterator[tuple[str, str]]:
     kinds = _kinds(rule)
-    yield rule.emits.kind, ""
-    yield from ((rule.emits.kind, name) for name, _ in rule.emits.constants)
-    for name, alias, other in rule.emits.copies:
-        yield rule.emits.kind, name
+    yield emission.kind, ""
+    yield from ((emission.kind, name) for name, _ in emission.constants)
+    for name, alias, other in emission.copies:
+        yield emission.kind, name
         yield from ((kind, other) for kind in kinds[alias])
