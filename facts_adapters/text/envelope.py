@@ -27,7 +27,8 @@ class Envelope:
     """A line's message and what its prefixes tell.
 
     ``kind`` is the innermost of ``kinds`` (``plain`` where no prefix was recognised), ``task`` the number that
-    ``srun -l`` prints, ``device`` the CUDA device of an NCCL line (never a rank).
+    ``srun -l`` prints, ``service`` the name of a container (also its ``host`` where nothing else is), ``device`` the
+    CUDA device of an NCCL line (never a rank).
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Envelope:
     level: str | None = None
     unit: str | None = None
     device: int | None = None
+    service: str | None = None
 
     @property
     def writer(self) -> tuple[object, ...]:
@@ -131,6 +133,7 @@ def open_envelope(text: str, known: Profile = Profile()) -> Envelope:
         level=parts.level,
         unit=parts.unit,
         device=parts.device,
+        service=parts.service,
     )
 
 
@@ -190,6 +193,7 @@ def _by_profile(text: str, position: int, parts: Parts, known: Profile) -> int |
             match = pattern.match(text, position)
             if match and match["host"] in names:
                 parts.host = match["host"]
+                parts.service = match["host"] if pattern is _COMPOSE else None
                 return match.end()
     return None
 

@@ -65,6 +65,8 @@ class Identity:
     launcher: bool = False
     merged: bool = False
     """Output of a scheduler's job or of Ray's driver, which holds what all its hosts wrote."""
+    services: set[str] = field(default_factory=set)
+    """Containers that a file shows the output of; one alone may be called the same on every host."""
     claims: dict[int, set[int]] = field(default_factory=dict)
     """Ranks in a process group that the lines of a task of ``srun -l`` name."""
     local_claims: dict[int, set[int]] = field(default_factory=dict)
@@ -96,7 +98,9 @@ class Identity:
         self.lines += bool(envelope.message)
         self.of_rank += envelope.rank is not None
         self.launcher = self.launcher or bool(envelope.unit and _LAUNCHER.match(envelope.unit))
-        if envelope.host:
+        if envelope.service:
+            self.services.add(envelope.service)
+        if envelope.host and envelope.host != envelope.service:
             self.hosts[envelope.host] += 1
         if envelope.task is not None:
             self.ranks_of_task.setdefault(envelope.task, set())
@@ -256,7 +260,7 @@ class Identity:
         worker = _WORKER_IP.search(envelope.message) if "Worker IP" in envelope.message else None
         if worker:
             return worker["ip"]
-        if envelope.host is not None:
+        if envelope.host is not None and (envelope.host != envelope.service or len(self.services) > 1):
             return envelope.host
         if envelope.task is not None and self.host_of_task.get(envelope.task):
             return self.host_of_task[envelope.task]

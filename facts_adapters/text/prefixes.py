@@ -31,6 +31,7 @@ class Parts:
     pid: int | None = None
     level: str | None = None
     unit: str | None = None
+    service: str | None = None
     device: int | None = None
     done: bool = False
     """After this prefix only the message comes."""

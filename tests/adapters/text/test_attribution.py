@@ -99,3 +99,14 @@ def test_no_host_is_called_that(tmp_path: Path, name: str) -> None:
 def test_prefixes_of_compose_and_srun_stack(tmp_path: Path) -> None:
     text = f"train-1  |  3: {TIMEOUT.format(rank=3)}\ntrain-1  | 11: {ERROR}\n"
     assert _ranks(_read(tmp_path, {"all.log": text}), 2) == {11}
+
+
+def test_one_service_is_called_the_same_on_every_host(tmp_path: Path) -> None:
+    files = {
+        "hosts/n1/a.log": f"worker-0  | {ERROR}\nworker-0  | n1:100:101 [0] NCCL INFO x\nworker-0  | quiet\n",
+        "hosts/n2/a.log": f"worker-0  | {ERROR}\nworker-0  | quiet\n",
+    }
+    assert {(o.source.path, o.host) for o in _read(tmp_path, files)} == {
+        ("hosts/n1/a.log", "n1"),
+        ("hosts/n2/a.log", "n2"),
+    }
