@@ -44,7 +44,7 @@ def found(adapter: Adapter, sample: Sample, folder: Path) -> list[tuple[str, dic
     """What the adapter yields, reduced to the fields that the sample names."""
     (folder / sample.path).write_text(sample.text, encoding="utf-8")
     result = read_bundle(folder, adapters=Registry((adapter,), ()))
-    assert result.warnings == []
+    assert [warning for warning in result.warnings if not warning.reason.startswith("not understood")] == []
     named = {name for _, fields in sample.expect for name in fields}
     return [
         (item.kind, {name: value for name, value in item.fields.items() if name in named})
