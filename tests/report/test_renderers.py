@@ -83,7 +83,7 @@ def test_html_without_dot_goes_without_the_picture_and_says_so_once(monkeypatch:
 
 
 def test_the_picture_is_well_formed_even_with_hostile_text() -> None:
-    ET.fromstring(to_svg(hostile()))  # noqa: S314 - our own drawing
+    ET.fromstring(to_svg(hostile()))
     assert HOSTILE.split()[0] not in to_svg(hostile())
 
 
