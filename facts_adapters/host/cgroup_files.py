@@ -26,10 +26,12 @@ _PATH = re.compile(
 def sniff(head: Head) -> Verdict:
     """Kill or throttling counters, or a single value in a file of that name."""
     name = head.path.rpartition("/")[2]
-    if re.search(r"(?:^|:)(?:oom_kill|nr_throttled) \d+$", head.text, re.M):
+    counts = "oom_kill " in head.text or "nr_throttled " in head.text
+    if counts and re.search(r"(?:^|:)(?:oom_kill|nr_throttled) \d+$", head.text, re.M):
         return Verdict(0.9, "cgroup or vmstat counters")
     single = _PATH.search(name) and head.lines and _SINGLE.fullmatch(head.lines[0].strip())
-    listed = re.search(r"(?:memory\.max|memory\.current|pids\.max):?\s*\n?(?:\d+|max)$", head.text, re.M)
+    named = any(file in head.text for file in ("memory.max", "memory.current", "pids.max"))
+    listed = named and re.search(r"(?:memory\.max|memory\.current|pids\.max):?\s*\n?(?:\d+|max)$", head.text, re.M)
     return Verdict(0.8, "value of a cgroup file") if single or listed else Verdict(0.0, "no cgroup file")
 
 

@@ -17,6 +17,7 @@ from facts_adapters.host._statement import size_kb, state
 _RUN = re.compile(
     r"\b(?:docker|podman|nerdctl)\s+(?:container\s+)?(?:run|create)\b|\bsrun\b.*--container-|\bapptainer\b"
 )
+_RUNNERS = ("docker", "podman", "nerdctl", "--container-", "apptainer")
 _CONTINUED = re.compile(r"\\\s*$")
 _OPTIONS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("shm_size_kb", re.compile(r"--shm-size[ =](?P<value>\S+)")),
@@ -49,10 +50,11 @@ def sniff(head: Head) -> Verdict:
     """A start command, the host part of an inspection, or a specification in YAML."""
     if '"HostConfig"' in head.text and '"ShmSize"' in head.text:
         return Verdict(0.9, "docker inspect")
-    if any(_RUN.search(line) for line in head.lines):
+    if any(word in head.text for word in _RUNNERS) and any(_RUN.search(line) for line in head.lines):
         return Verdict(0.6, "a container start command")
-    compose = re.search(r"^services:\s*$", head.text, re.M) and any(_COMPOSE.match(line) for line in head.lines)
-    pod = re.search(r"^ *kind: (?:Pod|\w*Job|Deployment|StatefulSet)\b", head.text, re.M)
+    services = "services:" in head.text and re.search(r"^services:\s*$", head.text, re.M)
+    compose = services and any(_COMPOSE.match(line) for line in head.lines)
+    pod = "kind: " in head.text and re.search(r"^ *kind: (?:Pod|\w*Job|Deployment|StatefulSet)\b", head.text, re.M)
     return Verdict(0.6, "a specification of containers") if compose or pod else Verdict(0.0, "no start of a container")
 
 

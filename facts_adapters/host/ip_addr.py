@@ -23,15 +23,15 @@ _SHARE = 3
 
 def sniff(head: Head) -> Verdict:
     """The first lines of each tool."""
-    if re.search(r"^\d+: [^:\s]+: <[A-Z_,]+>", head.text, re.M) and _ADDRESS.search(head.text):
+    addressed = "inet" in head.text and _ADDRESS.search(head.text)
+    if addressed and re.search(r"^\d+: [^:\s]+: <[A-Z_,]+>", head.text, re.M):
         return Verdict(0.9, "ip addr")
     if sum(bool(_BRIEF.match(line)) for line in head.lines[:40]) and re.search(r"\d+/\d+", head.text):
         return Verdict(0.8, "ip -br addr")
     if head.text.lstrip().startswith("[") and '"addr_info"' in head.text:
         return Verdict(0.95, "ip -j addr")
-    return (
-        Verdict(0.9, "ifconfig") if any(_IFCONFIG.match(line) for line in head.lines) else Verdict(0.0, "no interfaces")
-    )
+    shown = "flags=" in head.text and any(_IFCONFIG.match(line) for line in head.lines)
+    return Verdict(0.9, "ifconfig") if shown else Verdict(0.0, "no interfaces")
 
 
 def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:

@@ -31,6 +31,8 @@ _PROC = "TcpExt: "
 
 def sniff(head: Head) -> Verdict:
     """One of the three shapes with a counter that matters here."""
+    if "TcpExt" not in head.text:
+        return Verdict(0.0, "no TCP counters")
     if re.search(r"^#?[ \t]{0,8}TcpExt\w+ +\d+ +[\d.]+", head.text, re.M):
         return Verdict(0.95, "nstat")
     if "TcpExt: " in head.text and "ListenOverflows" in head.text:

@@ -24,6 +24,8 @@ _LSOF = re.compile(
 
 def sniff(head: Head) -> Verdict:
     """Lines of one of the three tools."""
+    if "LISTEN" not in head.text:
+        return Verdict(0.0, "no listening sockets")
     for pattern, why in ((_SS, "ss"), (_NETSTAT, "netstat"), (_LSOF, "lsof")):
         if any(pattern.match(line) for line in head.lines):
             return Verdict(0.9, f"{why} with listening sockets")

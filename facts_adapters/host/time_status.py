@@ -22,9 +22,13 @@ _LOCKED = "2"
 
 def sniff(head: Head) -> Verdict:
     """Lines of one of the tools."""
-    for pattern, why in ((_SYNCED, "timedatectl"), (_PEER, "ntpq -p"), (_PTP, "PTP")):
-        if any(pattern.match(line) for line in head.lines) or (pattern is _PTP and _PTP.search(head.text)):
-            return Verdict(0.9, why)
+    text = head.text
+    if "synchronized: " in text and any(_SYNCED.match(line) for line in head.lines):
+        return Verdict(0.9, "timedatectl")
+    if any(_PEER.match(line) for line in head.lines if line.startswith("*")):
+        return Verdict(0.9, "ntpq -p")
+    if " offset " in text and any(name in text for name in ("ptp4l[", "phc2sys[")) and _PTP.search(text):
+        return Verdict(0.9, "PTP")
     return Verdict(0.0, "no state of the clock")
 
 
