@@ -43,6 +43,9 @@ _TIMEOUT = (
     (re.compile(r"--rdzv[-_]conf[= ][\"']?\S*?(?:join_)?timeout=(?P<n>\d+)"), 1, "rendezvous"),
     (_NAMED, 1, "process_group"),
 )
+_STATED = re.compile(r"timeout[\w-]*[\"']?[=: ]+[\"']?\d|timedelta|--rdzv")
+"""What a line with one of these holds at least."""
+
 _LOOPBACK = re.compile(r"(?:localhost|127\.0\.0\.1|\[::1\]|::1)(?::\d+)?")
 _LONGEST = 10_000_000
 
@@ -54,7 +57,7 @@ def sniff(head: Head) -> Verdict:
     launches = any(word in head.text for word in _LAUNCHERS) and _LAUNCHER.search(head.text)
     if launches and re.search(r"--(?:nnodes|nproc|rdzv|master|num_|hostfile|node_rank|machine_rank)", head.text):
         return Verdict(0.6, "launcher command")
-    lines = [line for line in head.lines if "timeout" in line]
+    lines = [line for line in head.lines if "timeout" in line and _STATED.search(line)]
     if any(pattern.search(line) for line in lines for pattern, _, _ in _TIMEOUT):
         return Verdict(0.5, "distributed time-out")
     return Verdict(0.0, "no launcher command")
