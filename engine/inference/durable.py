@@ -51,8 +51,8 @@ MOST_PATTERNS_PER_KIND = 60
 MOST_KINDS = 250
 """Kinds in a ruleset: the C core never ends a search among 512 alternatives below one node."""
 
-MOST_RULES = 120
-"""Conjunctions in a ruleset; small ones are left out where an incident has no facts for them."""
+MOST_RULES = 16
+"""Conjunctions in a ruleset. A state costs about 10 kB a pattern, so small ones are faster: more can be left out."""
 
 MOST_PROPERTIES = 240
 """Properties of a fact; the C core keeps at most 255, its own among them."""
@@ -162,7 +162,7 @@ class DurableRules:
             wanted: dict[Sent, int] = {}
             for pattern in conjunction.patterns:
                 wanted[pattern.role, pattern.kind] = wanted.get((pattern.role, pattern.kind), 0) + 1
-            ruleset = next((one for one in rulesets if one.takes(wanted)), None)
+            ruleset = next((one for one in rulesets[-1:] if one.takes(wanted)), None)
             if ruleset is None:
                 ruleset = Ruleset(f"layer{place}part{len(rulesets)}", self.schema)
                 rulesets.append(ruleset)
