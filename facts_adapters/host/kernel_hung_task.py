@@ -19,9 +19,9 @@ _HEAD = re.compile(
 )
 _STACK = re.compile(
     r"\s*(?:Tainted:|Not tainted|\"echo 0|task:|Call Trace|</?TASK>|</?IRQ>|\[<[0-9a-f]+>\]|\? ?\S|Workqueue:|RIP:|"
-    r"RSP:|RAX:|RDX:|RBP:|R\d\d:|RDI:|ORIG_RAX|Blocked by|[\w.]+\+0x[0-9a-f]+/0x[0-9a-f]+|\S+ +[DSR] )"
+    r"RSP:|RAX:|RDX:|RBP:|R\d\d:|RDI:|ORIG_RAX|Blocked by|[\w.]{1,120}\+0x[0-9a-f]+/0x[0-9a-f]+|\S+ +[DSR] )"
 )
-_FRAME = re.compile(r"(?P<function>[\w.]+)\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)\])?")
+_FRAME = re.compile(r"(?P<function>[\w.]{1,120})\+0x[0-9a-f]+/0x[0-9a-f]+(?: \[(?P<module>\w+)\])?")
 
 _WAITS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("nfs", re.compile(r"nfs\d?_|rpc_wait|rpc_execute|__rpc_|nfs$|sunrpc$")),
