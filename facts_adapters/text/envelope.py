@@ -64,6 +64,7 @@ def _candidates(first: str) -> tuple[Prefix, ...]:
 _NUMBERED = re.compile(r" {0,5}(?P<task>\d{1,6}): ")
 _HOSTED = re.compile(r"(?P<host>[A-Za-z0-9][\w.-]{0,80}): ")
 _COMPOSE = re.compile(r"(?P<host>[A-Za-z0-9][\w.-]{0,60}) +\| ")
+_RUNTIME = re.compile(r"^\d{4}-\d\d-\d\dT[\d:.]{8,18}(?:Z|[+-]\d\d:\d\d) (?:stdout|stderr) [FP] ")
 _REPLICA = re.compile(r"[-_]\d{1,4}$")
 _OF_SLURM = ("srun: ", "slurmstepd: ")
 _NOT_HOSTS = ("srun", "slurmstepd", "error", "warning", "info", "debug", "note", "kernel", "fatal", "traceback")
@@ -80,7 +81,7 @@ class Profile:
 
 def profile(lines: Iterable[str], nodes: Collection[str] = ()) -> Profile:
     """Look at sample lines of a file. ``nodes`` are host names known otherwise; their ``host: `` needs no majority."""
-    filled = [line for line in lines if line.strip()]
+    filled = [_RUNTIME.sub("", line, count=1) for line in lines if line.strip()]
     services = Counter(match["host"] for match in map(_COMPOSE.match, filled) if match)
     piped = {s for s in services if services[s] > 1 or (len(filled) == 1 and _REPLICA.search(s))}
     if sum(services.values()) < 0.8 * len(filled):

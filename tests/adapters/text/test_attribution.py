@@ -96,8 +96,9 @@ def test_no_host_is_called_that(tmp_path: Path, name: str) -> None:
     assert {o.host for o in found} == {None}
 
 
-def test_prefixes_of_compose_and_srun_stack(tmp_path: Path) -> None:
-    text = f"train-1  |  3: {TIMEOUT.format(rank=3)}\ntrain-1  | 11: {ERROR}\n"
+@pytest.mark.parametrize("outer", ["train-1  | ", "2025-06-17T10:13:00.000000001Z stderr F "])
+def test_prefixes_of_containers_and_srun_stack(tmp_path: Path, outer: str) -> None:
+    text = f"{outer} 3: {TIMEOUT.format(rank=3)}\n{outer}11: {ERROR}\n"
     assert _ranks(_read(tmp_path, {"all.log": text}), 2) == {11}
 
 
