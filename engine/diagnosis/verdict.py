@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from engine.diagnosis.lone_flap import rests_on_lone_flap
 from engine.diagnosis.model import Hypothesis, Outcome, Verdict
 from engine.diagnosis.scoring import probability
 from engine.facts.model import Fact, Order, before
+from engine.facts.vocabulary import Vocabulary
 from engine.rules.model import Text
 
 CLEAR_SCORE = 1.5
@@ -25,12 +27,18 @@ TORN_DOWN = ("comm.abort", "job.child_terminated", "job.agent_signalled")
 
 
 def reach_verdict(
-    hypotheses: Sequence[Hypothesis], facts: Sequence[Fact], phase: str | None, owners: Mapping[str, str]
+    hypotheses: Sequence[Hypothesis],
+    facts: Sequence[Fact],
+    phase: str | None,
+    owners: Mapping[str, str],
+    vocabulary: Vocabulary,
 ) -> Verdict:
     """Decide the outcome; ``owners`` names the owner to turn to where no hypothesis stands."""
     standing = [item for item in hypotheses if item.status != "ruled_out" and item.support]
     top = standing[0] if standing else None
     outcome = _outcome(standing, facts)
+    if outcome == "cause_found" and top is not None and rests_on_lone_flap(top, facts, vocabulary):
+        outcome = "candidates"
     leaf = top.leaf if top is not None else None
     named = outcome in ("cause_found", "candidates") and leaf is not None
     return Verdict(

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from engine.facts.bring_up import mark_bring_up
 from engine.facts.clocks import ClockBook, Placed, align_by_shared_events, collect_boots, collect_offsets
 from engine.facts.comparison import differing_settings, lagging_ranks
 from engine.facts.counters import CounterProfile, counter_facts
@@ -57,7 +58,7 @@ def build_timeline(
             observations.append(replace(item))
         else:
             unknown.add(item.kind)
-    observations = _without_repeats(observations)
+    observations = mark_bring_up(_without_repeats(observations))
     samples.sort(key=lambda sample: (sample.source.path, sample.source.line, sample.counter))
     book = _clock_book(observations, manifest)
     place = _Placer(book, vocabulary)
