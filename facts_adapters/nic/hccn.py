@@ -8,11 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from engine.facts.model import CounterSample, Observation
+from engine.facts.model import CounterSample, Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
 
 _COMMAND = re.compile(r"hccn_tool\s+-i\s+(?P<device>\d+)\s+-(?P<what>\w+)")
+_LOOP = re.compile(
+    r"\bfor\s+(?P<name>\w+)\s+in\s+(?:\$\(seq\s+(?P<low>\d{1,2})\s+(?P<high>\d{1,2})\)|"
+    r"\{(?P<first>\d{1,2})\.\.(?P<last>\d{1,2})\}|(?P<listed>\d{1,2}(?:\s+\d{1,2}){0,31}))\s*;.*hccn_tool\s+-i\s+\$\{?\w+\}?\s+-link\b"
+)
 _STATUS = re.compile(r"^[ \t]{0,20}(?:\[devid (?P<device>\d+)\])?[ \t]{0,20}link status\s*:\s*(?P<state>UP|DOWN)\s*$")
 _HEALTH = re.compile(r"^[ \t]{0,20}(?:\[devid (?P<device>\d+)\])?[ \t]{0,20}net health status\s*:\s*(?P<text>.+?)\s*$")
 _STATISTIC = re.compile(
@@ -35,10 +39,13 @@ def _sniff(head: Head) -> Verdict:
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
     when = _ports.snapshot(file, context)
     device: str | None = None
+    host = file.host
+    looped: list[str] = []
     for line in _ports.lines(file):
-        command = _COMMAND.search(line.text)
-        if command:
-            device = command["device"]
+        command, loop = _COMMAND.search(line.text), _LOOP.search(line.text)
+        if command or loop:
+            host = file.host or _ports.prompt_host(line.text) or host
+            device, looped = (command["device"], []) if command else (None, _looped(line.text))
             continue
         statistic = _STATISTIC.match(line.text)
         where = _ports.source(file, line)
@@ -48,15 +55,28 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
                 family="hccn_stat",
                 counter=statistic["name"],
                 value=int(statistic["value"]),
-                host=file.host,
+                host=host,
                 device=statistic["device"] or device,
                 group=file.group,
                 when=when,
                 adapter="hccn",
             )
             continue
+        if looped and _STATUS.match(line.text):
+            device = looped.pop(0)
         for kind, fields, name in _facts(line.text):
-            yield _ports.observe(kind, where, fields, host=file.host, device=name or device, when=when)
+            yield _ports.observe(kind, where, fields, host=host, device=name or device, when=when)
+
+
+def _looped(text: str) -> list[str]:
+    """The devices that a shell loop asks for in turn."""
+    loop = _LOOP.search(text)
+    if loop is None:
+        return []
+    if loop["listed"]:
+        return loop["listed"].split()
+    low, high = int(loop["low"] or loop["first"] or 0), int(loop["high"] or loop["last"] or 0)
+    return [str(number) for number in range(low, high + 1)]
 
 
 def _facts(text: str) -> Iterable[tuple[str, _ports.Fields, str | None]]:
@@ -64,6 +84,9 @@ def _facts(text: str) -> Iterable[tuple[str, _ports.Fields, str | None]]:
     if status:
         state = "active" if status["state"] == "UP" else "down"
         yield "nic.port_state", {"state": state, "layer": "Ethernet"}, status["device"]
+    elif health and re.fullmatch(r"link[ _]?down", health["text"], re.IGNORECASE):
+        fields: dict[str, Scalar] = {"carrier": False, "role": "data", "reason": health["text"]}
+        yield "nic.interface_down", fields, health["device"]
     elif health and not health["text"].lower().startswith(("success", "init")):
         yield "switch.path_hint", {"hint": "unreachable", "text": health["text"]}, health["device"]
     elif loss and int(loss["flags"], 16):
@@ -76,7 +99,15 @@ def _facts(text: str) -> Iterable[tuple[str, _ports.Fields, str | None]]:
 ADAPTER = Adapter(
     name="hccn",
     branch="nic",
-    emits=("nic.port_state", "nic.optics", "nic.rate", "switch.path_hint", "nic.counter_rise", "nic.counter_symptom"),
+    emits=(
+        "nic.port_state",
+        "nic.interface_down",
+        "nic.optics",
+        "nic.rate",
+        "switch.path_hint",
+        "nic.counter_rise",
+        "nic.counter_symptom",
+    ),
     coverage="nic_counters",
     sniff=_sniff,
     read=_read,
@@ -89,6 +120,16 @@ ADAPTER = Adapter(
                 ("counter", {"family": "hccn_stat", "counter": "roce_new_pkt_rty_num", "value": 17, "device": "3"}),
             ),
         ),
+        Sample(
+            "[root@npu7 ~]# for n in {2..3}; do hccn_tool -i $n -link -g; done\nlink status: UP\nlink status: DOWN\n"
+            "[root@npu7 ~]# hccn_tool -i 3 -net_health -g\nnet health status: Link Down\n",
+            (
+                ("nic.port_state", {"state": "active", "device": "2", "host": "npu7"}),
+                ("nic.port_state", {"state": "down", "device": "3", "host": "npu7"}),
+                ("nic.interface_down", {"reason": "Link Down", "device": "3", "host": "npu7"}),
+            ),
+        ),
+        Sample("hccn_tool -i 3 -net_health -g\nnet health status: Success\n", ()),
         Sample("the link status is fine: UP\n", ()),
     ),
 )
