@@ -137,8 +137,8 @@ def check_size(rules: Sequence[Rule], vocabulary: Vocabulary) -> None:
 def _surely_fits(rule: Rule) -> bool:
     """Whether a rule stays below all limits by the mere number of its conditions and relations.
 
-    An order alone has three alternatives, a distance doubles them, and so does coverage; every relation makes at most
-    three comparisons, and so does what is compared anyway.
+    An order alone has three alternatives, a distance doubles them, and so does coverage; there are not more parts than
+    conditions. Every relation makes at most three comparisons, and so does what is compared anyway.
     """
     conditions = list(simple(rule.when))
     alternatives = 1
@@ -148,7 +148,8 @@ def _surely_fits(rule: Rule) -> bool:
         relations = len(condition.joins) + len(condition.order) + len(condition.within)
         if 3 * (relations + 1) + len(conditions) > MOST_COMPARISONS:
             return False
-    return len(conditions) < MOST_FACTS and alternatives <= MOST_PREVENTED
+    few = alternatives <= MOST_PREVENTED and alternatives * len(conditions) <= MOST_CONJUNCTIONS
+    return few and len(conditions) < MOST_FACTS
 
 
 @dataclass
@@ -211,10 +212,10 @@ class _Planner:
         return leaf
 
     def _add(self, leaf: int, choices: Sequence[Sequence[Pattern]], prevented: Sequence[Pattern]) -> None:
-        number = len(self.conjunctions)
+        number = 1
         for choice in choices:
-            number = max(number, 1) * len(choice)
-        if number > MOST_CONJUNCTIONS:
+            number *= len(choice)
+        if len(self.conjunctions) + number > MOST_CONJUNCTIONS:
             self.too_large.append(f"it stands for more than {MOST_CONJUNCTIONS} combinations; split it")
             return
         if len(choices) > MOST_FACTS:

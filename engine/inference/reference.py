@@ -40,10 +40,10 @@ from engine.inference.matches import NOTHING, Match, Witness, enough
 from engine.inference.strata import Asked
 from engine.rules.model import AbsentCondition, AnyCondition, Condition, FactCondition, Rule, Test
 
-MOST_MATCHES = 50_000
+MOST_MATCHES = 20_000
 """Matches of one rule in one incident; a rule that has more is stopped, and the note says so."""
 
-MOST_CHECKS = 2_000_000
+MOST_CHECKS = 1_000_000
 """Facts that one rule may be tried on in one incident, likewise."""
 
 Bound = Mapping[str, Item]
