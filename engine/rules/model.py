@@ -72,7 +72,11 @@ class Within:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """At least ``at_least`` different facts, pairwise different in each field of ``distinct``."""
+    """At least ``at_least`` different facts, pairwise different in each field of ``distinct`` (at most two fields).
+
+    A fact that lacks one of the fields does not count. The alias stands for each of the facts: whatever condition
+    names it has to hold with every fact that is counted.
+    """
 
     at_least: int
     distinct: tuple[str, ...] = ()
@@ -94,11 +98,12 @@ class FactCondition:
 
 @dataclass(frozen=True, slots=True)
 class AbsentCondition:
-    """No fact of ``kind`` passes, and coverage shows that it would have been seen.
+    """No fact of ``kind`` passes, those bound to aliases left aside, and coverage shows that it would have been seen.
 
     Coverage: a ``coverage.source`` fact whose ``class`` is the kind's ``absence`` class in the vocabulary, whose
     host equals the host that the joins ask for (where they ask for one), and whose span contains the onset of
-    ``anchor`` (local spans on one clock, else UTC spans).
+    ``anchor`` (local spans on one clock, else UTC spans); all four ends have to be known. A kind of nature ``derived``
+    without such a class needs no coverage.
     """
 
     kind: str
@@ -111,7 +116,10 @@ class AbsentCondition:
 
 @dataclass(frozen=True, slots=True)
 class AnyCondition:
-    """At least one of the branches holds; aliases bound inside a branch are visible only there."""
+    """At least one of the branches holds; aliases bound inside a branch are visible only there.
+
+    Its facts differ from those bound to plain aliases outside. A branch cannot name a counted alias from outside.
+    """
 
     branches: tuple[tuple[FactCondition | AbsentCondition, ...], ...]
 
@@ -121,7 +129,11 @@ Condition = FactCondition | AbsentCondition | AnyCondition
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """The fact that a rule derives: constants, and fields copied from matched facts as (field, alias, its field)."""
+    """The fact that a rule derives: constants, and fields copied from matched facts as (field, alias, its field).
+
+    As a field of the matched fact, ``id`` is the fact's own id, here and in joins. Only aliases of plain conditions
+    stand for one fact that can be copied from.
+    """
 
     kind: str
     constants: tuple[tuple[str, Scalar], ...] = ()
@@ -130,7 +142,7 @@ class Emission:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What inference evaluates: an id, conditions, at most one emission."""
+    """What inference evaluates: id, conditions, at most one emission. Rules of one id are alternatives of one rule."""
 
     id: str
     when: tuple[Condition, ...]
