@@ -48,6 +48,8 @@ class Program(click.Group):
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run; every way out is ``SystemExit`` with a documented code."""
+        if sys.stdout is None or sys.stderr is None:  # started with a closed stream
+            sys.exit(EXIT_INPUT)
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -162,7 +164,9 @@ class Investigation:
             manifest = result.manifest
             warnings += map(str, result.warnings)
             readings += result.readings
-        readings += self.answered(manifest.answers, warnings) + self.answered(answers, None)
+        for question, answer in manifest.answers.items():
+            readings += self.answered({question: answer}, warnings)
+        readings += self.answered(answers, None)
         return build_timeline(readings, self.pack.vocabulary, manifest, self.counters), manifest, tuple(warnings)
 
     def answered(self, answers: Mapping[str, str], warnings: list[str] | None) -> list[Observation]:
@@ -569,10 +573,11 @@ def rules_lint(paths: Sequence[Path], packs: Sequence[Path], fail_on: str, form:
 
     from engine.authored.problem import render_all, render_for_github
     from engine.rules.lint import lint
-    from facts_adapters.catalogue import emitted_kinds
+    from facts_adapters.catalogue import emitted_kinds, signature_problems
 
     today = dt.datetime.now(tz=dt.timezone.utc).date()
-    problems = lint(paths, packs, emitted_kinds(), today=today)
+    folders = [*packs, *(path for path in paths if (path / "pack.yaml").is_file())]
+    problems = sorted([*lint(paths, packs, emitted_kinds(), today=today), *signature_problems(folders)])
     if not problems:
         click.echo("no problems", err=True)
     if form == "json":

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
+from engine.authored.problem import Problem
 from engine.facts.vocabulary import load_vocabulary
 from facts_adapters.discovery import registry
+from facts_adapters.text.check import check
 from facts_adapters.text.signatures import load_signatures
 from knowledge import BUILTIN
 
@@ -20,6 +23,15 @@ def catalogue() -> Iterable[str]:
         sources[f"{signature.emits.partition('.')[0]}/{signature.source}"].add(signature.emits)
     for source in sorted(sources):
         yield f"{source:<34} signatures  {', '.join(sorted(sources[source]))}"
+
+
+def signature_problems(packs: Sequence[Path]) -> list[Problem]:
+    """What is wrong with the signatures of overlay packs: their shape, their kinds, their samples and near misses."""
+    if not packs:
+        return []
+    vocabulary = load_vocabulary([BUILTIN / "vocabulary", *(pack / "vocabulary" for pack in packs)])
+    loaded = load_signatures([pack / "signatures" for pack in packs], vocabulary)
+    return [*loaded.problems, *check(loaded.signatures)]
 
 
 def emitted_kinds() -> frozenset[str]:

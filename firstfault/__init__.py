@@ -76,4 +76,8 @@ _pin()
 
 def main() -> None:
     """Run the command line with the arguments of this process; ends by ``SystemExit``."""
-    import_module("cli").main(prog_name="firstfault")
+    try:
+        import_module("cli").main(prog_name="firstfault")
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from engine.facts.model import Span
 
@@ -22,19 +24,21 @@ class SourceHint:
 
     def matches(self, path: str) -> bool:
         """Whether ``path`` (relative to the bundle, with ``/``) is meant."""
-        if self.pattern == path:
-            return True
-        return _matches(self.pattern.split("/"), path.split("/"))
+        return self.pattern == path or _expression(self.pattern).fullmatch(path) is not None
 
 
-def _matches(pattern: list[str], path: list[str]) -> bool:
-    if not pattern:
-        return not path
-    if pattern[0] == "**":
-        return any(_matches(pattern[1:], path[i:]) for i in range(len(path) + 1))
-    if not path or not fnmatch.fnmatchcase(path[0], pattern[0]):
-        return False
-    return _matches(pattern[1:], path[1:])
+@lru_cache(maxsize=65_536)
+def _expression(pattern: str) -> re.Pattern[str]:
+    """A glob as an expression: ``**`` stands for any folders, none included, other signs stay inside one component."""
+    *folders, name = pattern.split("/")
+    above = "".join("(?:[^/]+/)*" if part == "**" else f"{_component(part)}/" for part in folders)
+    return re.compile(above + (".*" if name == "**" else _component(name)))
+
+
+def _component(part: str) -> str:
+    """A glob of one path component; its ``*`` and ``?`` do not cross a slash."""
+    inside = fnmatch.translate(part).removeprefix("(?s:").removesuffix(r")\Z").removesuffix(r")\z")
+    return inside.replace(".*", "[^/]*")
 
 
 @dataclass(frozen=True, slots=True)

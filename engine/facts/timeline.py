@@ -22,6 +22,9 @@ TIMED = ("fault", "symptom", "activity")
 ADDRESS_KINDS = ("comm.interface_used", "host.interface_address")
 """Kinds that say which host has an address."""
 
+MOST_RANKS = 1_000_000
+"""A stated world size beyond this names no ranks: no job is that large."""
+
 WINDOW_MARGIN = 120 * SECOND
 SHARED_EVENT_SPREAD = 2 * SECOND
 SHARED_EVENTS = ("rendezvous_complete",)
@@ -301,7 +304,7 @@ def _first_ranks(observations: Sequence[Observation], manifest: Manifest) -> dic
 
 
 def _known_ranks(facts: Sequence[Fact], manifest: Manifest) -> set[int]:
-    if manifest.world_size:
+    if manifest.world_size and manifest.world_size <= MOST_RANKS:
         return set(range(manifest.world_size))
     return {rank for fact in facts for rank in fact.ranks}
 
@@ -316,7 +319,7 @@ def _covered_ranks(facts: Sequence[Fact], manifest: Manifest) -> set[int]:
         covered.update(fact.ranks)
         by_file[fact.source.path].update(fact.ranks)
     size = manifest.gpus_per_node or (manifest.world_size if len(manifest.nodes) <= 1 else None)
-    if size:
+    if size and size <= MOST_RANKS:
         for ranks in by_file.values():
             if len(ranks) > 1:
                 for node in {rank // size for rank in ranks}:

@@ -148,7 +148,7 @@ def _missing(report: Report, console: Console, language: str) -> None:
         console.print(Padding(Text(f"{number}. {item['why']}"), (0, 0, 0, 2)))
         if item["command"]:
             who = f"   # {word(language, item['who'])}" if item["who"] else ""
-            console.print(Padding(Text(f"{item['command']}{who}", style="cyan"), (0, 0, 0, 5)))
+            console.print(Text(f"     {item['command']}{who}", style="cyan"), soft_wrap=True)
         else:
             console.print(Padding(Text(item["ask"]), (0, 0, 0, 5)))
 
