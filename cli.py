@@ -487,6 +487,8 @@ def package(
     from engine.archive.package import write_package
     from facts_adapters.bundle import Bundle
 
+    if output is not None and output.exists() and not force:
+        raise click.UsageError(f"{output} exists; --force overwrites it")
     investigation = Investigation(packs, backend)
     report = investigation.report(investigation.diagnose(bundle, answers), lang)
     target = output or Path(f"{report['incident']['id']}.zip")
@@ -573,11 +575,14 @@ def rules_lint(paths: Sequence[Path], packs: Sequence[Path], fail_on: str, form:
 
     from engine.authored.problem import render_all, render_for_github
     from engine.rules.lint import lint
+    from engine.rules.loading import load
     from facts_adapters.catalogue import emitted_kinds, signature_problems
+    from knowledge import BUILTIN
 
     today = dt.datetime.now(tz=dt.timezone.utc).date()
     folders = [*packs, *(path for path in paths if (path / "pack.yaml").is_file())]
-    problems = sorted([*lint(paths, packs, emitted_kinds(), today=today), *signature_problems(folders)])
+    kinds = load([BUILTIN, *folders], examples=False).vocabulary
+    problems = sorted([*lint(paths, packs, emitted_kinds(), today=today), *signature_problems(folders, kinds)])
     if not problems:
         click.echo("no problems", err=True)
     if form == "json":

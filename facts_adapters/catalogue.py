@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from engine.authored.problem import Problem
-from engine.facts.vocabulary import load_vocabulary
+from engine.facts.vocabulary import Vocabulary, load_vocabulary
 from facts_adapters.discovery import registry
 from facts_adapters.text.check import check
 from facts_adapters.text.signatures import load_signatures
@@ -25,12 +25,13 @@ def catalogue() -> Iterable[str]:
         yield f"{source:<34} signatures  {', '.join(sorted(sources[source]))}"
 
 
-def signature_problems(packs: Sequence[Path]) -> list[Problem]:
-    """What is wrong with the signatures of overlay packs: their shape, their kinds, their samples and near misses."""
-    if not packs:
-        return []
-    vocabulary = load_vocabulary([BUILTIN / "vocabulary", *(pack / "vocabulary" for pack in packs)])
-    loaded = load_signatures([pack / "signatures" for pack in packs], vocabulary)
+def signature_problems(packs: Sequence[Path], vocabulary: Vocabulary) -> list[Problem]:
+    """What is wrong with the signatures of overlay packs: their shape, their kinds, their samples and near misses.
+
+    ``vocabulary`` holds the fact kinds of the built-in pack and of ``packs``.
+    """
+    folders = [pack / "signatures" for pack in packs if (pack / "signatures").is_dir()]
+    loaded = load_signatures(folders, vocabulary)
     return [*loaded.problems, *check(loaded.signatures)]
 
 

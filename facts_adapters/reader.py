@@ -101,6 +101,8 @@ class _Run:
         self.result = BundleReading(self.manifest)
         self.titles: list[str] = []
         """Paths that parts of pasted files are titled with."""
+        self.dated: set[str] = set()
+        """Files that gave the date of their folder."""
 
     def read(self) -> BundleReading:
         heads = [self._look(member) for member in self.bundle.members]
@@ -164,6 +166,7 @@ class _Run:
     def _date_file(self, path: str, text: str) -> None:
         date = date_of(path, text)
         if date is not None:
+            self.dated.add(path)
             self.site.dates.setdefault(path.rpartition("/")[0], date)
 
     def _parts(self, member: Member) -> list[Part]:
@@ -233,6 +236,8 @@ class _Run:
 
     def _not_understood(self, path: str, report: FileReport, context: _Context, part: Part | None) -> None:
         """Say that a text gave nothing, so that nobody takes its silence for a statement."""
+        if path in self.dated:
+            return  # it gave the date of its folder
         if report.lines and not (part and part.prose) and not _EXPLAINS.search(path):
             context.warn(report.path, 1 if part and part.title else 0, f"not understood: {report.lines} lines")
 

@@ -40,15 +40,16 @@ def reach_verdict(
     if outcome == "cause_found" and top is not None and rests_on_lone_flap(top, facts, vocabulary):
         outcome = "candidates"
     leaf = top.leaf if top is not None else None
+    fallback = owners.get("fallback") if facts else None
     named = outcome in ("cause_found", "candidates") and leaf is not None
     return Verdict(
         outcome=outcome,
         cause=leaf.id if named and leaf else None,
         branch=leaf.branch if leaf and outcome != "no_fault" else None,
-        owner=None if outcome == "no_fault" else leaf.owner if leaf else owners.get("fallback"),
+        owner=None if outcome == "no_fault" else leaf.owner if leaf else fallback,
         phase=phase,
         confidence=round(probability(top.score), 3) if top is not None else 0.0,
-        summary=_summary(outcome, standing),
+        summary=_summary(outcome, standing) if facts or standing else NOTHING_READ,
     )
 
 
@@ -88,6 +89,12 @@ def _follows(fact: Fact, end: Fact) -> bool:
 def _completed(fact: Fact) -> bool:
     state = str(fact.fields.get("state", "")).upper()
     return fact.kind == "job.scheduler_end" and state.startswith(("COMPLETED", "SUCCEEDED"))
+
+
+NOTHING_READ = Text(
+    "Nothing in the evidence was understood: there is nothing to judge",
+    "证据中没有任何可识别的内容,无法判断",
+)
 
 
 def _summary(outcome: Outcome, standing: Sequence[Hypothesis]) -> Text:

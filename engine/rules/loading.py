@@ -105,6 +105,11 @@ def shown(path: Path) -> str:
         return path.as_posix()
 
 
+def _readable(path: Path) -> bool:
+    """Whether reading ``path`` can end: a pipe or a device named like a rule file would be waited for."""
+    return path.is_file() or not path.exists()
+
+
 class _Loader:
     def __init__(self, examples: bool) -> None:
         self.examples = examples
@@ -138,7 +143,11 @@ class _Loader:
         return self.loaded
 
     def _files(self, root: Path, number: int) -> Iterator[_File]:
-        paths = sorted(p for p in root.rglob("*") if p.suffix in (".yaml", ".yml")) if root.is_dir() else [root]
+        paths = (
+            sorted(p for p in root.rglob("*") if p.suffix in (".yaml", ".yml") and _readable(p))
+            if root.is_dir()
+            else [root]
+        )
         prefix = shown(root)
         for path in paths:
             name = path.relative_to(root).as_posix() if root.is_dir() else path.name
