@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 from typing import Any
+
+import pytest
 
 from engine.facts.model import SECOND, Fact, Scalar, Source, Span
 from engine.facts.vocabulary import FieldSpec, KindSpec, Vocabulary
 from engine.inference import Inference, infer
 from engine.rules.model import Condition, Count, Emission, FactCondition, Join, Precedes, Rule, Test, Within
+
+needs_durable = pytest.mark.skipif(find_spec("durable_rules_engine") is None, reason="durable_rules is not installed")
 
 
 def spec(kind: str, nature: str = "fault", absence: str | None = None, **fields: str) -> KindSpec:

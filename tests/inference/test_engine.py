@@ -16,7 +16,7 @@ from engine.facts.model import Fact, Scalar
 from engine.inference import BackendsDisagree, Engine, InvalidFacts, infer
 from engine.inference import reference as reference_module
 from engine.rules.model import AbsentCondition, Test
-from tests.inference.building import VOCABULARY, coverage, explains, fact, rule, run, want
+from tests.inference.building import VOCABULARY, coverage, explains, fact, needs_durable, rule, run, want
 from tests.inference.generate import Generator
 
 OOM = "host.oom_kill"
@@ -30,6 +30,7 @@ def durable() -> Any:
 
 
 class TestBackends:
+    @needs_durable
     def test_each_says_who_it_is(self) -> None:
         found = {name: infer([PAIR], FACTS, VOCABULARY, name) for name in ("durable", "reference", "both")}
         assert {name: (one.backend, one.note) for name, one in found.items()} == {name: (name, "") for name in found}
@@ -40,6 +41,7 @@ class TestBackends:
         ]
         assert found["durable"].firings == found["reference"].firings == found["both"].firings
 
+    @needs_durable
     def test_the_version_is_the_installed_one(self) -> None:
         assert f"durable_rules {version('durable_rules')}" == durable().VERSION
 
@@ -57,6 +59,7 @@ class TestBackends:
         assert (found.backend, found.version, len(found.firings)) == ("reference", "reference 1", 1)
         assert found.note.startswith("durable_rules cannot be used (")
 
+    @needs_durable
     def test_the_reference_stands_in_where_the_core_reports_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
         module = durable()
 
@@ -73,6 +76,7 @@ class TestBackends:
             monkeypatch.undo()
             assert engine.run(FACTS).backend == "durable"
 
+    @needs_durable
     def test_a_refused_fact_is_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
         module = durable()
         original = module.core.assert_fact
@@ -82,6 +86,7 @@ class TestBackends:
             )
             assert "was refused with code 2" in engine.run(FACTS).note
 
+    @needs_durable
     def test_large_joins_go_to_the_reference(self) -> None:
         every = rule(want(OOM), want(EXIT, "b", same={"host": "a.host"}, within={"a": 1}))
         facts = [fact(f"{kind}{n}", kind, n, host="n1") for kind in (OOM, EXIT) for n in range(900)]
@@ -105,6 +110,7 @@ class TestBackends:
                       VOCABULARY, "reference")  # fmt: skip
         assert found.note == "r was stopped, it can be matched in too many ways"
 
+    @needs_durable
     def test_a_difference_is_described(self, monkeypatch: pytest.MonkeyPatch) -> None:
         original = reference_module.ReferenceSession.matches
         monkeypatch.setattr(reference_module.ReferenceSession, "matches", lambda self: original(self)[:-1])
@@ -112,6 +118,7 @@ class TestBackends:
             run([PAIR, rule(want(OOM), rule_id="other")], *FACTS)
         assert str(raised.value) == "durable and reference differ on rule r\n  only durable: a = k, b = e"
 
+    @needs_durable
     def test_different_derivations_are_described(self, monkeypatch: pytest.MonkeyPatch) -> None:
         original = reference_module.ReferenceSession.matches
         monkeypatch.setattr(
@@ -163,6 +170,7 @@ class TestFacts:
         with pytest.raises(InvalidFacts, match="used more than once: k"):
             run(PAIR, *FACTS, FACTS[0])
 
+    @needs_durable
     @pytest.mark.parametrize("value", ["7", True, 7.0, float("nan")])
     def test_values_of_another_type_are_missing_and_named(self, value: Scalar) -> None:
         found = run(rule(want(OOM, "a", Test("pid", "known", True))), fact("k", OOM, pid=value))

@@ -12,7 +12,7 @@ from engine.inference.compile import check_size, compile_rules
 from engine.inference.selection import MOST_SELECTIONS, Layers, Possible, Selections
 from engine.inference.strata import asked_by, stratify
 from engine.rules.model import AbsentCondition, AnyCondition, Count, Emission, Rule
-from tests.inference.building import VOCABULARY, explains, fact, rule, want
+from tests.inference.building import VOCABULARY, explains, fact, needs_durable, rule, want
 from tests.inference.generate import Generator
 
 OOM, EXIT, CLOSED = "host.oom_kill", "job.process_exit", "comm.peer_closed"
@@ -94,6 +94,7 @@ def test_after_a_few_selections_all_rules_are_compiled_once() -> None:
     assert list(cache.kept) == [everything]
 
 
+@needs_durable
 def test_an_engine_over_many_incidents_agrees_with_fresh_ones() -> None:
     rules = [
         rule(want(OOM), rule_id="kill"),

@@ -15,6 +15,7 @@ from engine.rules.loading import Loaded, load
 from engine.rules.pack import Pack, compile_rules, pack_of
 from engine.rules.reader_examples import read_examples
 from knowledge import BUILTIN
+from tests.inference.building import needs_durable
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +51,7 @@ def test_every_rule_can_be_evaluated(pack: Pack) -> None:
     assert problems(compile_rules(pack), pack.vocabulary) == ()
 
 
+@needs_durable
 def test_backends_agree_on_every_example(both: Engine, pack: Pack, examples: list[list[Fact]]) -> None:
     fired: set[str] = set()
     for facts in examples:
@@ -60,6 +62,7 @@ def test_backends_agree_on_every_example(both: Engine, pack: Pack, examples: lis
     assert len(fired) > 0.9 * len(rules), sorted(rules - fired)
 
 
+@needs_durable
 def test_backends_agree_where_much_happens_at_once(both: Engine, examples: list[list[Fact]]) -> None:
     chosen = random.Random(1)
     for _ in range(40):
