@@ -238,8 +238,9 @@ class _Run:
         """Say that a text gave nothing, so that nobody takes its silence for a statement."""
         if path in self.dated:
             return  # it gave the date of its folder
+        word = "line" if report.lines == 1 else "lines"
         if report.lines and not (part and part.prose) and not _EXPLAINS.search(path):
-            context.warn(report.path, 1 if part and part.title else 0, f"not understood: {report.lines} lines")
+            context.warn(report.path, 1 if part and part.title else 0, f"not understood: {report.lines} {word}")
 
     def _distrust(self, records: Sequence[Observation]) -> None:
         """Parts say nothing about each other's order: with another part above, line numbers do not count."""
