@@ -8,6 +8,7 @@ failure; kernel logs get kernel chatter. Labels keep pointing at the same text: 
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import sys
@@ -42,7 +43,7 @@ def wrap(source: Path, target: Path) -> int:
         wrapped += len(moved)
         text = manifest.read_text(encoding="utf-8")
         manifest.chmod(0o644)
-        manifest.write_text(FIRST_FAULT.sub(lambda match, moved=moved: _moved(match, moved), text), encoding="utf-8")
+        manifest.write_text(FIRST_FAULT.sub(functools.partial(_moved, moved=moved), text), encoding="utf-8")
     return wrapped
 
 
