@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from facts_adapters.streams import DAMAGE, Budget, LimitedStream, Limits
+from facts_adapters.streams import DAMAGE, Budget, LimitedStream, Limits, short_reason
 
 LONGEST_NAME = 1_000
 """Characters of a path in a bundle; members with longer ones are left out."""
@@ -61,7 +61,7 @@ def zip_members(stream: BinaryIO, prefix: str, warn: Warn, keep: ExitStack) -> I
     try:
         archive = keep.enter_context(zipfile.ZipFile(stream))
     except DAMAGE as error:
-        warn(prefix.rstrip("/"), f"the zip archive cannot be read: {_short(error)}")
+        warn(prefix.rstrip("/"), f"the zip archive cannot be read: {short_reason(error)}")
         return
     for info in archive.infolist():
         path = safe_path(info.filename)
@@ -83,7 +83,7 @@ def _zip_opener(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[],
         try:
             return cast(BinaryIO, archive.open(info))
         except DAMAGE as error:
-            raise OSError(_short(error)) from error
+            raise OSError(short_reason(error)) from error
 
     return opener
 
@@ -135,7 +135,7 @@ def tar_members(
                 elif path is not None:
                     _special(info, prefix + path, warn)
     except DAMAGE as error:
-        warn(shown, f"the archive is damaged after {count} files ({_short(error)}); what comes before is used")
+        warn(shown, f"the archive is damaged after {count} files ({short_reason(error)}); what comes before is used")
 
 
 def _whole(limits: Limits, budget: Budget) -> Limits:
@@ -183,7 +183,3 @@ def _unpack(
 
 def _shown(name: str) -> str:
     return _UNPRINTABLE.sub("\ufffd", name).encode("utf-8", "replace").decode("utf-8", "replace")[:200]
-
-
-def _short(error: BaseException) -> str:
-    return (str(error).splitlines() or [""])[0][:120] or type(error).__name__

@@ -124,7 +124,7 @@ class LimitedStream(io.RawIOBase):
         try:
             return self._outer.read(_LONGEST_HEADER)
         except DAMAGE as error:
-            self._end(f"the file is damaged ({_short(error)})")
+            self._end(f"the file is damaged ({short_reason(error)})")
             return b""
 
     def readable(self) -> bool:
@@ -139,7 +139,9 @@ class LimitedStream(io.RawIOBase):
         try:
             data = self._some(min(len(view), MEBI))
         except DAMAGE as error:
-            self._end(f"the file is damaged after {self._count} bytes ({_short(error)}); what comes before is used")
+            self._end(
+                f"the file is damaged after {self._count} bytes ({short_reason(error)}); what comes before is used"
+            )
             return 0
         count = len(data)
         if not count:
@@ -200,5 +202,6 @@ class _Rejoined(io.RawIOBase):
         return len(data)
 
 
-def _short(error: BaseException) -> str:
+def short_reason(error: BaseException) -> str:
+    """The first line of what an error says, or its name where it says nothing."""
     return (str(error).splitlines() or [""])[0][:120] or type(error).__name__

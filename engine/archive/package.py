@@ -7,25 +7,21 @@ import json
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
+
+from engine.report.citations import Report, cited, linked
 
 MANIFEST = "package.json"
 EVIDENCE = "evidence"
 FIXED_DATE = (1980, 1, 1, 0, 0, 0)
 """The same input gives the same bytes, so no entry carries the time of packing."""
 
-Report = Mapping[str, Any]
-
 
 def cited_paths(report: Report) -> list[str]:
     """Paths, relative to the bundle, of all evidence that a hypothesis, a consequence or the first fault rests on."""
-    cited = {
-        fact for item in report["hypotheses"] for part in ("for", "against") for e in item[part] for fact in e["facts"]
-    }
-    cited |= {side for item in report["consequences"] for side in (item["fact"], item["cause"])}
+    told = cited(report["hypotheses"]) | linked(report["consequences"])
     if report["first_fault"]:
-        cited.add(report["first_fault"]["fact"])
-    return sorted({fact["source"]["path"] for fact in report["facts"] if fact["id"] in cited})
+        told.add(report["first_fault"]["fact"])
+    return sorted({fact["source"]["path"] for fact in report["facts"] if fact["id"] in told})
 
 
 def write_package(

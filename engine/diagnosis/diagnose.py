@@ -40,7 +40,7 @@ def diagnose(
     top = next((item for item in hypotheses if item.status != "ruled_out" and item.support), None)
     first = _first_fault(top, graph, pack)
     phase = phase_at(first, inference.firings, graph.facts, top.leaf.phase if top else None)
-    verdict = reach_verdict(hypotheses, timeline.facts, phase, {"fallback": FALLBACK_OWNER}, pack.vocabulary)
+    verdict = reach_verdict(hypotheses, timeline.facts, phase, FALLBACK_OWNER, pack.vocabulary)
     questions = {question.asks_for: question.id for question in pack.questions}
     missing = missing_evidence(hypotheses, pack.leaves, timeline.facts, pack.vocabulary, manifest, questions)
     judged = {item.id for item in hypotheses}

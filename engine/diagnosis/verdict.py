@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from engine.diagnosis.lone_flap import rests_on_lone_flap
 from engine.diagnosis.model import Hypothesis, Outcome, Verdict
@@ -30,23 +30,22 @@ def reach_verdict(
     hypotheses: Sequence[Hypothesis],
     facts: Sequence[Fact],
     phase: str | None,
-    owners: Mapping[str, str],
+    fallback: str,
     vocabulary: Vocabulary,
 ) -> Verdict:
-    """Decide the outcome; ``owners`` names the owner to turn to where no hypothesis stands."""
+    """Decide the outcome; ``fallback`` is the owner to turn to where no hypothesis stands."""
     standing = [item for item in hypotheses if item.status != "ruled_out" and item.support]
     top = standing[0] if standing else None
     outcome = _outcome(standing, facts)
     if outcome == "cause_found" and top is not None and rests_on_lone_flap(top, facts, vocabulary):
         outcome = "candidates"
     leaf = top.leaf if top is not None else None
-    fallback = owners.get("fallback") if facts else None
     named = outcome in ("cause_found", "candidates") and leaf is not None
     return Verdict(
         outcome=outcome,
         cause=leaf.id if named and leaf else None,
         branch=leaf.branch if leaf and outcome != "no_fault" else None,
-        owner=None if outcome == "no_fault" else leaf.owner if leaf else fallback,
+        owner=None if outcome == "no_fault" or not (leaf or facts) else leaf.owner if leaf else fallback,
         phase=phase,
         confidence=round(probability(top.score), 3) if top is not None else 0.0,
         summary=_summary(outcome, standing) if facts or standing else NOTHING_READ,

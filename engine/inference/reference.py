@@ -28,9 +28,7 @@ plainly bound ones outside.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
 
 from engine.facts.model import Fact, Order, Scalar, Span, before
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
@@ -38,7 +36,7 @@ from engine.inference.aliases import named
 from engine.inference.items import Item
 from engine.inference.matches import NOTHING, Match, Witness, enough
 from engine.inference.strata import Asked
-from engine.rules.model import AbsentCondition, AnyCondition, Condition, FactCondition, Rule, Test
+from engine.rules.model import COMPARISONS, AbsentCondition, AnyCondition, Condition, FactCondition, Rule, Test
 
 MOST_MATCHES = 20_000
 """Matches of one rule in one incident; a rule that has more is stopped, and the note says so."""
@@ -47,17 +45,6 @@ MOST_CHECKS = 1_000_000
 """Facts that one rule may be tried on in one incident, likewise."""
 
 Bound = Mapping[str, Item]
-
-_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "in": lambda value, options: value in options,
-    "not_in": lambda value, options: value not in options,
-}
 
 
 class _StoppedRule(Exception):  # noqa: N818
@@ -227,7 +214,7 @@ class ReferenceSession:
         for join in condition.joins:
             if join.alias in bound:
                 value, other = item.get(join.field), bound[join.alias].get(join.other)
-                if value is None or other is None or not _COMPARE[join.operator](value, other):
+                if value is None or other is None or not COMPARISONS[join.operator](value, other):
                     return False
         for order in condition.order:
             if order.alias in bound:
@@ -245,7 +232,7 @@ def _passes(test: Test, item: Item) -> bool:
     value = item.get(test.field)
     if test.operator == "known":
         return (value is not None) is test.value
-    return value is not None and _COMPARE[test.operator](value, test.value)
+    return value is not None and COMPARISONS[test.operator](value, test.value)
 
 
 def _spans(first: Fact, second: Fact) -> tuple[Span, Span]:

@@ -11,14 +11,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from engine.diagnosis.wording import rank_list
+from engine.report.citations import Report, cited, linked
 from engine.report.lanes import BRANCHES, draw
 from engine.report.reasoning import DotMissingError, to_svg
 from engine.report.text import suspect_name
 from engine.report.words import branch_word, when, word
 
 SHOWN_FACTS = 200
-
-Report = Mapping[str, Any]
 
 
 def to_html(report: Report, warn: Callable[[str], None] | None = None) -> str:
@@ -79,13 +78,10 @@ def _tree(report: Report) -> list[dict[str, Any]]:
 
 def _evidence(report: Report) -> list[Mapping[str, Any]]:
     """The cited facts and, up to a limit, the other abnormal ones, in the order of time."""
-    cited = {
-        fact for item in report["hypotheses"] for part in ("for", "against") for e in item[part] for fact in e["facts"]
-    }
-    cited |= {side for item in report["consequences"] for side in (item["fact"], item["cause"])}
+    told = cited(report["hypotheses"]) | linked(report["consequences"])
     abnormal = {moment["fact"] for moment in report["timeline"] if moment["nature"] != "activity"}
-    chosen = [fact for fact in report["facts"] if fact["id"] in cited]
+    chosen = [fact for fact in report["facts"] if fact["id"] in told]
     room = max(SHOWN_FACTS - len(chosen), 0)
-    others = [fact for fact in report["facts"] if fact["id"] in abnormal and fact["id"] not in cited][:room]
+    others = [fact for fact in report["facts"] if fact["id"] in abnormal and fact["id"] not in told][:room]
     keep = {fact["id"] for fact in (*chosen, *others)}
     return [fact for fact in report["facts"] if fact["id"] in keep]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
+from engine.report.citations import Report, cited
 from engine.report.text import suspect_name
 from engine.report.words import when, word
 
@@ -14,8 +14,6 @@ SHOWN_MISSING = 8
 SHOWN_FACTS = 40
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
-
-Report = Mapping[str, Any]
 
 
 def to_markdown(report: Report) -> str:
@@ -92,10 +90,8 @@ def _steps(report: Report, language: str) -> Iterable[str]:
 
 
 def _evidence(report: Report, language: str) -> Iterable[str]:
-    cited = {
-        fact for item in report["hypotheses"] for part in ("for", "against") for e in item[part] for fact in e["facts"]
-    }
-    facts = [fact for fact in report["facts"] if fact["id"] in cited][:SHOWN_FACTS]
+    shown = cited(report["hypotheses"])
+    facts = [fact for fact in report["facts"] if fact["id"] in shown][:SHOWN_FACTS]
     if not facts:
         return
     yield f"## {word(language, 'evidence')}"

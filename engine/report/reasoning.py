@@ -13,6 +13,7 @@ from typing import Any
 
 import graphviz
 
+from engine.report.citations import Report, cited, linked
 from engine.report.words import when, word
 
 DRAWN_CAUSES = 5
@@ -28,8 +29,6 @@ STATUS_COLOURS = {
     "ruled_out": "#9a9a9a",
 }
 FONT = "Helvetica,Noto Sans CJK SC,WenQuanYi Zen Hei,sans-serif"
-
-Report = Mapping[str, Any]
 
 
 class DotMissingError(RuntimeError):
@@ -69,11 +68,9 @@ def to_svg(report: Report) -> str:
 def _graph(report: Report) -> graphviz.Digraph:
     language = report["language"]
     causes = [item for item in report["hypotheses"] if item["for"] or item["against"]][:DRAWN_CAUSES]
-    cited = {
-        fact for item in causes for part in ("for", "against") for evidence in item[part] for fact in evidence["facts"]
-    }
-    links = [item for item in report["consequences"] if item["cause"] in cited or item["fact"] in cited]
-    shown = cited | {side for item in links for side in (item["cause"], item["fact"])}
+    told = cited(causes)
+    links = [item for item in report["consequences"] if item["cause"] in told or item["fact"] in told]
+    shown = told | linked(links)
     nodes = _fold([fact for fact in report["facts"] if fact["id"] in shown], language)
     home = {fact: node.id for node in nodes for fact in node.facts}
     first = (report["first_fault"] or {}).get("fact")

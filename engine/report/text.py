@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from engine.report.citations import Report
 from engine.report.words import when, word
 
 COLOURS = {
@@ -24,8 +25,6 @@ SHOWN_HYPOTHESES = 6
 SHOWN_MISSING = 5
 SHOWN_NOTES = 6
 QUOTE_WIDTH = 400
-
-Report = Mapping[str, Any]
 
 
 def print_report(report: Report, console: Console) -> None:

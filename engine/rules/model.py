@@ -5,7 +5,8 @@ The meaning of every condition is defined by :mod:`engine.inference.reference`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -42,6 +43,19 @@ class Test:
     value: Scalar | tuple[Scalar, ...]
 
     __test__ = False
+
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda value, options: value in options,
+    "not_in": lambda value, options: value not in options,
+}
+"""What the operators of tests and joins compare; ``known`` looks at no value."""
 
 
 @dataclass(frozen=True, slots=True)

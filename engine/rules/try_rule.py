@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -12,6 +11,7 @@ from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 from engine.rules.conditions import fact_kinds, needs_propagation
 from engine.rules.describe import condition_text, fact_text, join_text, test_text, value_text
 from engine.rules.model import (
+    COMPARISONS,
     AbsentCondition,
     AnyCondition,
     Condition,
@@ -23,16 +23,6 @@ from engine.rules.model import (
     Test,
 )
 
-_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "in": lambda value, options: value in options,
-    "not_in": lambda value, options: value not in options,
-}
 _MOST_VARIANTS = 8
 _MOST_BINDINGS = 20
 _MOST_CANDIDATES = 200
@@ -199,7 +189,7 @@ def _passes(test: Test, value: Any) -> bool:
         return (value is not None) is test.value
     if value is None:
         return False
-    return _COMPARE[test.operator](value, test.value)
+    return COMPARISONS[test.operator](value, test.value)
 
 
 def _failed_join(join: Join, fact: Fact, other: Fact) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engine.facts.model import CounterSample, Reading, Source
+from engine.facts.model import CounterSample, Reading
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.quoting import quote
 
 _COUNTERS = (
     "ListenOverflows",
@@ -65,7 +66,7 @@ def read(file: EvidenceFile, context: Context) -> Iterator[CounterSample]:
 
 
 def _counter(file: EvidenceFile, line: Line, name: str, value: int, when: Reading | None) -> Iterator[CounterSample]:
-    source = Source(file.path, line.number, line.text.strip()[:500])
+    source = quote(file, line)
     yield CounterSample(
         source, "netstat", name, value, host=file.host, group=file.group, when=when, adapter="netstat_counters"
     )

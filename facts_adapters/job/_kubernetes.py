@@ -16,6 +16,7 @@ from engine.authored import load_document
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Context, EvidenceFile
 from facts_adapters.job._outcome import outcome
+from facts_adapters.quoting import line_at
 from knowledge import BUILTIN
 
 EMITS = (
@@ -111,7 +112,7 @@ def documents(file: EvidenceFile, context: Context) -> Iterator[tuple[Mapping[st
             mark = name or str(item.get("message") or "")
             seen = text.find(mark, position) if mark else -1
             position = seen if seen >= 0 else position
-            line = text.count("\n", 0, position) + 1
+            line = line_at(text, position)
             yield item, line, name
 
 

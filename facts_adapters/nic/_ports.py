@@ -9,9 +9,13 @@ from typing import Any
 
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Context, EvidenceFile, Head, Line, Verdict
+from facts_adapters.quoting import line_at
 
 Fields = Mapping[str, Scalar | None]
 """Fields of an observation; those that are ``None`` are left out."""
+
+Pairs = dict[str, tuple[Line, str]]
+"""``name: value`` lines by name, each with its line."""
 
 LONGEST_LINE = 1_000
 """Characters of a line beyond which it is no line of these tools."""
@@ -79,11 +83,6 @@ def decimal(text: str) -> float | None:
     return float(text) if re.fullmatch(r"-?\d{1,15}(?:\.\d{1,15})?", text) else None
 
 
-def source(file: EvidenceFile, line: Line) -> Source:
-    """Where a line stands, its text cut to what a report quotes."""
-    return Source(file.path, line.number, line.text.strip()[:500])
-
-
 def observe(
     kind: str,
     where: Source,
@@ -139,6 +138,26 @@ def blocks(found: Iterable[Line], begins: re.Pattern[str]) -> Iterable[tuple[re.
         yield current
 
 
+def pairs_by_port(
+    device: str, block: Iterable[Line], port: re.Pattern[str], pair: re.Pattern[str]
+) -> tuple[Pairs, list[tuple[str, Pairs]]]:
+    """The ``name: value`` lines of one device: those above its ports, then (port, pairs) of each.
+
+    ``port`` has a group ``port``; ``pair`` has ``name`` and ``value``. Of a name that comes twice the first counts.
+    """
+    common: Pairs = {}
+    pairs = common
+    ports: list[tuple[str, Pairs]] = []
+    for line in block:
+        head, said = port.match(line.text), pair.match(line.text)
+        if head:
+            pairs = {}
+            ports.append((f"{device}:{head['port']}", pairs))
+        elif said:
+            pairs.setdefault(said["name"], (line, said["value"]))
+    return common, ports
+
+
 def json_rows(text: str, warn: Callable[[int, str], None]) -> list[dict[str, Any]]:
     """The objects of a JSON array, or a single object; of a cut or damaged file those before the damage."""
     decoder = json.JSONDecoder()
@@ -148,7 +167,7 @@ def json_rows(text: str, warn: Callable[[int, str], None]) -> list[dict[str, Any
         try:
             row, place = decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
-            warn(text.count("\n", 0, start) + 1, f"not JSON from here on: {error}")
+            warn(line_at(text, start), f"not JSON from here on: {error}")
             break
         rows.append(row)
     return rows

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from engine.facts.model import CounterSample, Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _HEADER = re.compile(r"^Ethernet Channel Bonding Driver:", re.MULTILINE)
 _MEMBER = re.compile(r"^Slave Interface: (?P<netdev>\S+)")
@@ -28,7 +29,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         partner = _PARTNER.search(line.text)
         if partner and set(partner["mac"] or partner["old"] or "1") <= {"0", ":"} and "Partner" in line.text:
             yield _ports.observe(
-                "nic.bond_event", _ports.source(file, line), {"event": "lacp_partner_lost"}, host=file.host, device=bond
+                "nic.bond_event", quote(file, line), {"event": "lacp_partner_lost"}, host=file.host, device=bond
             )
     for begin, block in _ports.blocks(lines, _MEMBER):
         pairs = {m["name"]: (line, m["value"]) for line in block if (m := _PAIR.match(line.text))}
@@ -36,7 +37,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         if "Link Failure Count" in pairs and pairs["Link Failure Count"][1].isdecimal():
             line, value = pairs["Link Failure Count"]
             yield CounterSample(
-                source=_ports.source(file, line),
+                source=quote(file, line),
                 family="bonding",
                 counter="link_failure_count",
                 value=int(value),
@@ -54,7 +55,7 @@ def _member(
     status = pairs.get("MII Status")
     if status and status[1] == "down":
         fields: _ports.Fields = {"event": "slave_down", "slave": netdev}
-        yield _ports.observe("nic.bond_event", _ports.source(file, status[0]), fields, host=file.host, device=bond)
+        yield _ports.observe("nic.bond_event", quote(file, status[0]), fields, host=file.host, device=bond)
 
 
 ADAPTER = Adapter(

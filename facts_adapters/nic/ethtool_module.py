@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from engine.facts.model import Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _IDENTIFIER = re.compile(r"^[ \t]*Identifier[ \t]*:.*0x[0-9a-f]{2}", re.IGNORECASE | re.MULTILINE)
 _ALARM = re.compile(
@@ -47,7 +48,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     del context
     netdev = _ports.netdev_of_path(file.path)
     for line in _ports.lines(file):
-        where = _ports.source(file, line)
+        where = quote(file, line)
         alarm, flag, power = _ALARM.match(line.text), _FLAG.match(line.text), _POWER.match(line.text)
         problem, lane, value = None, None, None
         if alarm:

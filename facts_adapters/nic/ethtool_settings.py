@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from engine.facts.model import Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _BEGINS = re.compile(
     r"^(?:(?P<settings>Settings) for (?P<a>\S+?):|(?P<pause>Pause) parameters for (?P<b>\S+?):|(?P<driver>driver): \S+)"
@@ -51,13 +52,13 @@ def _link(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Obse
     if speed and match:
         rate = round(int(match[1]) / 1000)
         fields: _ports.Fields = {"netdev": netdev, "rate_gbps": rate}
-        yield _ports.observe("nic.rate", _ports.source(file, speed[0]), fields, host=file.host, device=netdev)
+        yield _ports.observe("nic.rate", quote(file, speed[0]), fields, host=file.host, device=netdev)
     link = pairs.get("link detected")
     if link and link[1].startswith("no") and netdev:
         reason = link[1][2:].strip(" ()") or None
         yield _ports.observe(
             "nic.interface_down",
-            _ports.source(file, link[0]),
+            quote(file, link[0]),
             {"netdev": netdev, "carrier": False, "role": _ports.role_of(netdev), "reason": reason},
             host=file.host,
             device=netdev,
@@ -68,7 +69,7 @@ def _pause(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Obs
     rx, tx = pairs.get("rx"), pairs.get("tx")
     if rx and tx:
         fields: _ports.Fields = {"rx": rx[1] == "on", "tx": tx[1] == "on", "netdev": netdev}
-        yield _ports.observe("nic.global_pause", _ports.source(file, rx[0]), fields, host=file.host, device=netdev)
+        yield _ports.observe("nic.global_pause", quote(file, rx[0]), fields, host=file.host, device=netdev)
 
 
 def _driver(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Observation]:
@@ -78,7 +79,7 @@ def _driver(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Ob
     if firmware and match and driver and driver[1] in ("mlx5_core", "mlx4_en", "mlx4_core", "bnxt_en", "ice", "hns3"):
         yield _ports.observe(
             "nic.firmware",
-            _ports.source(file, firmware[0]),
+            quote(file, firmware[0]),
             {"version": match["version"], "board": match["board"]},
             host=file.host,
             device=netdev,

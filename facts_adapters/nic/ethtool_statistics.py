@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from engine.facts.model import CounterSample, Observation, Reading
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _HEADER = re.compile(r"^NIC statistics:")
 _ENTRY = re.compile(r"^\s*(?:\[\d+\]: )?(?P<name>[A-Za-z][\w.\[\]-]*): (?P<value>\d+)\s*$")
@@ -69,7 +70,7 @@ def _statistics(
         return
     for line, name, value in entries:
         yield CounterSample(
-            source=_ports.source(file, line),
+            source=quote(file, line),
             family=family,
             counter=name,
             value=value,
@@ -98,7 +99,7 @@ def _settings(file: EvidenceFile, netdev: str | None, entries: list[tuple[Line, 
     enabled = ",".join(str(priority) for _, priority in marks) or "none"
     yield _ports.observe(
         "nic.pfc_config",
-        _ports.source(file, line),
+        quote(file, line),
         {"enabled": enabled, "priority": marks[0][1] if len(marks) == 1 else None, "netdev": netdev},
         host=file.host,
         device=netdev,
@@ -107,7 +108,7 @@ def _settings(file: EvidenceFile, netdev: str | None, entries: list[tuple[Line, 
         if name == "rx_global_pause":
             yield _ports.observe(
                 "nic.global_pause",
-                _ports.source(file, line),
+                quote(file, line),
                 {"rx": True, "tx": True, "netdev": netdev},
                 host=file.host,
                 device=netdev,

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from engine.facts.model import CounterSample, Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _COMMAND = re.compile(r"hccn_tool\s+-i\s+(?P<device>\d+)\s+-(?P<what>\w+)")
 _LOOP = re.compile(
@@ -48,7 +49,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
             device, looped = (command["device"], []) if command else (None, _looped(line.text))
             continue
         statistic = _STATISTIC.match(line.text)
-        where = _ports.source(file, line)
+        where = quote(file, line)
         if statistic:
             yield CounterSample(
                 source=where,

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 
 from engine.facts.model import Observation
-from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _DEVICE = re.compile(r"^\s*CA '(?P<device>[^']+)'")
 _PORT = re.compile(r"^\s*Port (?P<port>\d+):\s*$")
 _PAIR = re.compile(r"^\s*(?P<name>[A-Z][A-Za-z ]+?):\s*(?P<value>.+?)\s*$")
 _ZERO = re.compile(r"0x0+$")
-Pairs = dict[str, tuple[Line, str]]
 
 
 def _sniff(head: Head) -> Verdict:
@@ -24,37 +24,25 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     when = _ports.snapshot(file, context)
     for begin, block in _ports.blocks(_ports.lines(file), _DEVICE):
         device = begin["device"]
-        common: Pairs = {}
-        port: str | None = None
-        pairs: Pairs = common
-        ports: list[tuple[str, Pairs]] = []
-        for line in block[1:]:
-            head, pair = _PORT.match(line.text), _PAIR.match(line.text)
-            if head:
-                port, pairs = f"{device}:{head['port']}", {}
-                ports.append((port, pairs))
-            elif pair:
-                pairs[pair["name"]] = (line, pair["value"])
+        common, ports = _ports.pairs_by_port(device, block[1:], _PORT, _PAIR)
         for observation in (*_device(file, device, common), *_all_ports(file, device, ports)):
             observation.when = when
             yield observation
 
 
-def _device(file: EvidenceFile, device: str, pairs: Pairs) -> Iterator[Observation]:
+def _device(file: EvidenceFile, device: str, pairs: _ports.Pairs) -> Iterator[Observation]:
     model, firmware, guid = pairs.get("CA type"), pairs.get("Firmware version"), pairs.get("Node GUID")
     if firmware:
         fields: _ports.Fields = {"version": firmware[1], "board": model[1] if model else None}
-        yield _ports.observe("nic.firmware", _ports.source(file, firmware[0]), fields, host=file.host, device=device)
+        yield _ports.observe("nic.firmware", quote(file, firmware[0]), fields, host=file.host, device=device)
     if model:
-        yield _ports.observe(
-            "nic.hca_type", _ports.source(file, model[0]), {"model": model[1]}, host=file.host, device=device
-        )
+        yield _ports.observe("nic.hca_type", quote(file, model[0]), {"model": model[1]}, host=file.host, device=device)
     if guid and _ZERO.match(guid[1]):
         fields = {"what": "guid", "text": f"Node GUID: {guid[1]}"}
-        yield _ports.observe("nic.address_missing", _ports.source(file, guid[0]), fields, host=file.host, device=device)
+        yield _ports.observe("nic.address_missing", quote(file, guid[0]), fields, host=file.host, device=device)
 
 
-def _all_ports(file: EvidenceFile, device: str, ports: list[tuple[str, Pairs]]) -> Iterator[Observation]:
+def _all_ports(file: EvidenceFile, device: str, ports: list[tuple[str, _ports.Pairs]]) -> Iterator[Observation]:
     for port, pairs in ports:
         if "State" not in pairs:
             continue
@@ -70,7 +58,7 @@ def _all_ports(file: EvidenceFile, device: str, ports: list[tuple[str, Pairs]]) 
             "sm_lid": _ports.number(pairs["SM lid"][1]) if "SM lid" in pairs and layer == "InfiniBand" else None,
             "lid": _ports.number(pairs["Base lid"][1]) if "Base lid" in pairs and layer == "InfiniBand" else None,
         }
-        where = _ports.source(file, line)
+        where = quote(file, line)
         yield _ports.observe("nic.port_state", where, fields, host=file.host, device=device, port=port)
         if logical == "active" and rate:
             yield _ports.observe("nic.rate", where, {"rate_gbps": rate}, host=file.host, device=device, port=port)
@@ -78,7 +66,7 @@ def _all_ports(file: EvidenceFile, device: str, ports: list[tuple[str, Pairs]]) 
         if guid and _ZERO.match(guid[1]):
             fields = {"what": "guid", "text": f"Port GUID: {guid[1]}"}
             yield _ports.observe(
-                "nic.address_missing", _ports.source(file, guid[0]), fields, host=file.host, device=device, port=port
+                "nic.address_missing", quote(file, guid[0]), fields, host=file.host, device=device, port=port
             )
 
 

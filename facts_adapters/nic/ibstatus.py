@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from engine.facts.model import Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _BEGINS = re.compile(r"^Infiniband device '(?P<device>[^']+)' port (?P<port>\d+) status:")
 _PAIR = re.compile(r"^\s*(?P<name>default gid|base lid|sm lid|state|phys state|rate|link_layer):\s*(?P<value>.+?)\s*$")
@@ -28,7 +29,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
                 pairs[pair["name"]] = (line, pair["value"])
         if "state" not in pairs:
             continue
-        where = _ports.source(file, pairs["state"][0])
+        where = quote(file, pairs["state"][0])
         layer = pairs.get("link_layer", (block[0], ""))[1]
         infiniband = layer == "InfiniBand"
         state = _ports.port_state(pairs["state"][1])

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator
 
 from engine.facts.model import Observation
-from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _DEVICE = re.compile(r"^hca_id:\s*(?P<device>\S+)")
 _PORT = re.compile(r"^\s+port:\s*(?P<port>\d+)\s*$")
 _PAIR = re.compile(r"^\s*(?P<name>[a-z_]+):\s+(?P<value>.+?)\s*$")
-Pairs = dict[str, tuple[Line, str]]
 
 
 def _sniff(head: Head) -> Verdict:
@@ -23,32 +23,23 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     when = _ports.snapshot(file, context)
     for begin, block in _ports.blocks(_ports.lines(file), _DEVICE):
         device = begin["device"]
-        common: Pairs = {}
-        pairs = common
-        ports: list[tuple[str, Pairs]] = []
-        for line in block[1:]:
-            head, pair = _PORT.match(line.text), _PAIR.match(line.text)
-            if head:
-                pairs = {}
-                ports.append((f"{device}:{head['port']}", pairs))
-            elif pair:
-                pairs.setdefault(pair["name"], (line, pair["value"]))
+        common, ports = _ports.pairs_by_port(device, block[1:], _PORT, _PAIR)
         for observation in (*_device(file, device, common), *_all_ports(file, device, ports)):
             observation.when = when
             yield observation
 
 
-def _device(file: EvidenceFile, device: str, pairs: Pairs) -> Iterator[Observation]:
+def _device(file: EvidenceFile, device: str, pairs: _ports.Pairs) -> Iterator[Observation]:
     firmware, board, guid = pairs.get("fw_ver"), pairs.get("board_id"), pairs.get("node_guid")
     if firmware:
         fields: _ports.Fields = {"version": firmware[1], "board": board[1] if board else None}
-        yield _ports.observe("nic.firmware", _ports.source(file, firmware[0]), fields, host=file.host, device=device)
+        yield _ports.observe("nic.firmware", quote(file, firmware[0]), fields, host=file.host, device=device)
     if guid and not guid[1].replace(":", "").strip("0"):
         fields = {"what": "guid", "text": f"node_guid: {guid[1]}"}
-        yield _ports.observe("nic.address_missing", _ports.source(file, guid[0]), fields, host=file.host, device=device)
+        yield _ports.observe("nic.address_missing", quote(file, guid[0]), fields, host=file.host, device=device)
 
 
-def _all_ports(file: EvidenceFile, device: str, ports: list[tuple[str, Pairs]]) -> Iterator[Observation]:
+def _all_ports(file: EvidenceFile, device: str, ports: list[tuple[str, _ports.Pairs]]) -> Iterator[Observation]:
     for port, pairs in ports:
         mtu, largest = pairs.get("active_mtu"), pairs.get("max_mtu")
         if "state" in pairs:
@@ -62,13 +53,11 @@ def _all_ports(file: EvidenceFile, device: str, ports: list[tuple[str, Pairs]]) 
                 "sm_lid": _ports.number(pairs["sm_lid"][1]) if infiniband and "sm_lid" in pairs else None,
                 "lid": _ports.number(pairs["port_lid"][1]) if infiniband and "port_lid" in pairs else None,
             }
-            yield _ports.observe(
-                "nic.port_state", _ports.source(file, line), fields, host=file.host, device=device, port=port
-            )
+            yield _ports.observe("nic.port_state", quote(file, line), fields, host=file.host, device=device, port=port)
         if mtu and _ports.number(mtu[1]) and "ACTIVE" in pairs.get("state", (mtu[0], "ACTIVE"))[1]:
             fields = {"mtu": _ports.number(mtu[1]), "max_mtu": _ports.number(largest[1]) if largest else None}
             yield _ports.observe(
-                "nic.active_mtu", _ports.source(file, mtu[0]), fields, host=file.host, device=device, port=port
+                "nic.active_mtu", quote(file, mtu[0]), fields, host=file.host, device=device, port=port
             )
 
 

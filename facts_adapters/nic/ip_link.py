@@ -11,6 +11,7 @@ from typing import Any
 from engine.facts.model import CounterSample, Observation, Reading, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import line_at, quote
 
 _JSON = re.compile(r'"ifname"\s*:\s*"[^"]+"\s*,\s*(?:"link[^}]{0,80}?,\s*)?"flags"\s*:')
 _TEXT = re.compile(r"^(?:\d+: )(?P<netdev>[A-Za-z][\w.@-]*?)(?:@[\w.-]+)?: <(?P<flags>[A-Z_,-]*)>.* mtu (?P<mtu>\d+)")
@@ -55,7 +56,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
             context.warn(file.path, 1, f"{entry['ifname']} is listed twice; left out")
         else:
             place = raw.find(f'"{entry["ifname"]}"')
-            source = Source(file.path, raw.count("\n", 0, max(place, 0)) + 1, f"ifname {entry['ifname']}")
+            source = Source(file.path, line_at(raw, place), f"ifname {entry['ifname']}")
             yield from _json(file, entry, source, when)
 
 
@@ -78,7 +79,7 @@ def _text(
     file: EvidenceFile, begin: re.Match[str], block: list[Line], when: Reading | None
 ) -> Iterator[Observation | CounterSample]:
     netdev = begin["netdev"]
-    yield from _state(file, netdev, begin["flags"].split(","), int(begin["mtu"]), _ports.source(file, block[0]), when)
+    yield from _state(file, netdev, begin["flags"].split(","), int(begin["mtu"]), quote(file, block[0]), when)
     for title, values in pairwise(block):
         match = _DIRECTION.match(title.text)
         if not match:
@@ -88,7 +89,7 @@ def _text(
                 counter = _SHORT[name]
                 if counter != "carrier_changes":
                     counter = f"{match['side'].lower()}_{counter}"
-                yield _sample(file, netdev, counter, int(text), _ports.source(file, values), when)
+                yield _sample(file, netdev, counter, int(text), quote(file, values), when)
 
 
 def _state(

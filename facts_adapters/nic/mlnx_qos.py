@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from engine.facts.model import Observation, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _TRUST = re.compile(r"Priority trust state:\s*(?P<trust>dscp|pcp)")
 _MAP = re.compile(r"prio:(?P<priority>[0-7]) dscp:(?P<codes>[\d,.]+)")
@@ -79,7 +80,7 @@ def _ecn(file: EvidenceFile, line: Line, match: re.Match[str]) -> Observation:
         "side": match["side"],
         "netdev": match["netdev"],
     }
-    return _ports.observe("nic.ecn_config", _ports.source(file, line), fields, host=file.host, device=match["netdev"])
+    return _ports.observe("nic.ecn_config", quote(file, line), fields, host=file.host, device=match["netdev"])
 
 
 def _facts(file: EvidenceFile, settings: _Settings) -> Iterator[Observation]:
@@ -90,19 +91,19 @@ def _facts(file: EvidenceFile, settings: _Settings) -> Iterator[Observation]:
 
     if settings.trust:
         line, trust = settings.trust
-        yield fact("nic.qos_trust", _ports.source(file, line), {"trust": trust})
+        yield fact("nic.qos_trust", quote(file, line), {"trust": trust})
     if not settings.enabled:
         return
     line, enabled = settings.enabled
     text = ",".join(map(str, enabled)) or "none"
     single = enabled[0] if len(enabled) == 1 else None
-    yield fact("nic.pfc_config", _ports.source(file, line), {"enabled": text, "priority": single})
+    yield fact("nic.pfc_config", quote(file, line), {"enabled": text, "priority": single})
     if settings.trust and settings.trust[1] != "dscp":
         return
     for code, (place, priority) in sorted(settings.codes.items()):
         if code in _COMMON or priority != code // 8:
             fields: _ports.Fields = {"dscp": code, "priority": priority, "protected": priority in enabled}
-            yield fact("nic.dscp_priority", _ports.source(file, place), fields)
+            yield fact("nic.dscp_priority", quote(file, place), fields)
 
 
 ADAPTER = Adapter(

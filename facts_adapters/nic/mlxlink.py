@@ -10,6 +10,7 @@ from typing import Any
 from engine.facts.model import CounterSample, Observation, Reading, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import line_at, quote
 
 _PAIR = re.compile(r"^(?P<name>[A-Z][\w /\[\]().-]*?)\s*:\s*(?P<value>.*?)\s*$")
 _DEVICE = re.compile(r"mlxlink\s.*?-d\s+(?P<command>\S+)|mlxlink\S*?_(?P<file>mlx\d_\d+)")
@@ -49,7 +50,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
             yield from _facts(file, device, pairs, when)
             pairs, device = {}, command["command"] or device
         elif match:
-            pairs.setdefault(match["name"], (_ports.source(file, line), match["value"]))
+            pairs.setdefault(match["name"], (quote(file, line), match["value"]))
     if not pairs:
         with file.open() as stream:
             pairs = _from_json(file, stream.read(1 << 20), context)
@@ -69,7 +70,7 @@ def _from_json(file: EvidenceFile, raw: bytes, context: Context) -> dict[str, tu
         if isinstance(value, dict):
             for name, inner in value.items():
                 if isinstance(inner, (str, int, float)):
-                    line = text.count("\n", 0, max(text.find(f'"{name}"'), 0)) + 1
+                    line = line_at(text, text.find(f'"{name}"'))
                     pairs.setdefault(name, (Source(file.path, line, f"{name}: {inner}"), str(inner)))
                 else:
                     walk(inner)

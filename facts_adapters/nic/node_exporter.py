@@ -14,6 +14,7 @@ from typing import Any
 from engine.facts.model import CounterSample, Observation, Reading, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import line_at, quote
 
 _HARDWARE = {
     "local_ack_timeout_errors": "local_ack_timeout_err",
@@ -89,7 +90,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         if match:
             stamp = context.reading(match["ms"]) if match["ms"] else when
             labels = dict(_LABEL.findall(match["labels"]))
-            yield from _sample(file, match["name"], labels, match["value"], _ports.source(file, line), stamp)
+            yield from _sample(file, match["name"], labels, match["value"], quote(file, line), stamp)
 
 
 def _query(file: EvidenceFile, context: Context) -> Iterator[CounterSample]:
@@ -104,7 +105,7 @@ def _query(file: EvidenceFile, context: Context) -> Iterator[CounterSample]:
         labels = series.get("metric") or {}
         name = str(labels.get("__name__", "")).removeprefix("node_")
         place = text.find(f'"{labels.get("__name__", "")}"')
-        source = Source(file.path, text.count("\n", 0, max(place, 0)) + 1, json.dumps(labels)[:500])
+        source = Source(file.path, line_at(text, place), json.dumps(labels)[:500])
         for time, value in _kept(series.get("values") or [series.get("value")]):
             yield from _sample(file, name, labels, value, source, context.reading(f"{time:.3f}"))
 

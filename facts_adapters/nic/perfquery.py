@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from engine.facts.model import CounterSample, Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _HEADER = re.compile(r"^# Port (?:extended )?counters: Lid (?P<lid>\d+) port (?P<port>\d+)")
 _ENTRY = re.compile(r"^(?P<name>[A-Za-z][\w]+):\.*(?P<value>\d+)\s*$")
@@ -29,7 +30,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
             lid, port = header["lid"], header["port"]
         elif entry and port:
             yield CounterSample(
-                source=_ports.source(file, line),
+                source=quote(file, line),
                 family="ibquery_host" if named else "ibquery",
                 counter=entry["name"],
                 value=int(entry["value"]),

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from engine.facts.model import Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _TITLE = re.compile(r"^\s+(?P<test>(?:RDMA_(?:Write|Read)|Send|Atomic_\S+|RawEth)\s.*?(?:BW|Latency) Test)")
 _DEVICE = re.compile(r"Device\s+: (?P<device>\S+)")
@@ -47,7 +48,7 @@ def _run(file: EvidenceFile, test: str, block: list[Line]) -> Iterator[Observati
             "mtu": int(mtu["mtu"]) if mtu else None,
         }
         name = device["device"] if device else None
-        yield _ports.observe("nic.bandwidth", _ports.source(file, best[0]), fields, host=file.host, device=name)
+        yield _ports.observe("nic.bandwidth", quote(file, best[0]), fields, host=file.host, device=name)
 
 
 ADAPTER = Adapter(

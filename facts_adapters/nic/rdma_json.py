@@ -11,6 +11,7 @@ from engine.facts.model import CounterSample, Observation, Reading, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
 from facts_adapters.nic.rdma_sysfs import family_of
+from facts_adapters.quoting import line_at
 
 _MARK = re.compile(r'"ifname"\s*:\s*"[^"]+".{0,400}?"(?:physical_state|port|lqpn)"\s*:', re.DOTALL)
 _NOT_COUNTERS = {"ifindex", "port", "lid", "sm_lid", "lmc", "lqpn", "rqpn", "pid", "rq-psn", "sq-psn"}
@@ -32,7 +33,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         if not isinstance(entry.get("ifname"), str):
             continue
         place = text.find(f'"{entry["ifname"]}"')
-        source = Source(file.path, text.count("\n", 0, max(place, 0)) + 1, json.dumps(entry)[:500])
+        source = Source(file.path, line_at(text, place), json.dumps(entry)[:500])
         yield from _entry(file, entry, source, when)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from engine.facts.model import CounterSample, Observation, Reading, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _COUNTER = re.compile(
     r"(?:^|/)(?P<device>[A-Za-z][\w-]*)/(?:ports/(?P<port>\d+)/)?(?P<folder>hw_counters|counters)/(?P<name>\w+)$"
@@ -66,10 +67,10 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     for line in _ports.lines(file):
         listed, bare = _listed(line.text), _BARE.match(line.text)
         if bare:
-            where = _ports.source(file, line)
+            where = quote(file, line)
             yield _counter("mlx5_hw", bare["name"], int(bare["value"]), where, file.host, file.group, when)
         elif listed:
-            source = _ports.source(file, line)
+            source = quote(file, line)
             yield _sample(listed, int(listed["value"]), source, listed["host"] or file.host, file.group, when)
         elif line.text.strip():
             stamp = context.reading(line.text)
@@ -80,7 +81,7 @@ def _single(file: EvidenceFile, match: re.Match[str], when: Reading | None) -> I
     for line in _ports.lines(file):
         value = _VALUE.match(line.text)
         if value:
-            yield _sample(match, int(value[1]), _ports.source(file, line), file.host, file.group, when)
+            yield _sample(match, int(value[1]), quote(file, line), file.host, file.group, when)
         return
 
 

@@ -9,6 +9,7 @@ from engine.facts.model import CounterSample, Observation, Reading
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
 from facts_adapters.nic.rdma_sysfs import family_of
+from facts_adapters.quoting import quote
 
 _LINK = re.compile(
     r"^(?:\d+: )?(?:\d+/\d+: )?link (?P<device>[A-Za-z][\w-]*)/(?P<port>\d+) (?:.*?)state (?P<state>[A-Z_]+)"
@@ -40,7 +41,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
             }
             yield _ports.observe(
                 "nic.port_state",
-                _ports.source(file, line),
+                quote(file, line),
                 fields,
                 host=file.host,
                 device=netdev["device"],
@@ -63,7 +64,7 @@ def _state(file: EvidenceFile, line: Line, match: re.Match[str], when: Reading |
     device = match["device"]
     port = f"{device}:{match['port']}"
     return _ports.observe(
-        "nic.port_state", _ports.source(file, line), fields, host=file.host, device=device, port=port, when=when
+        "nic.port_state", quote(file, line), fields, host=file.host, device=device, port=port, when=when
     )
 
 
@@ -71,7 +72,7 @@ def _counters(file: EvidenceFile, line: Line, match: re.Match[str], when: Readin
     words = match["rest"].split()
     for name, value in zip(words[::2], words[1::2], strict=False):
         yield CounterSample(
-            source=_ports.source(file, line),
+            source=quote(file, line),
             family=family_of(match["device"], "hw_counters", name),
             counter=name,
             value=int(value),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from engine.facts.model import Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _ROW = re.compile(
     r"^\s*(?P<device>[A-Za-z][\w-]*)\s+(?P<port>\d+)\s+(?P<index>\d+)\s+(?P<gid>[0-9a-f]{4}(?::[0-9a-f]{4}){7})"
@@ -89,7 +90,7 @@ def _table(file: EvidenceFile, port: str, entries: list[Entry]) -> Iterator[Obse
             "class": entry.kind,
             "netdev": entry.netdev,
         }
-        where = _ports.source(file, entry.line)
+        where = quote(file, entry.line)
         yield _ports.observe("nic.gid", where, fields, host=file.host, device=entry.device, port=port)
     routable = [entry.index for entry in used if entry.kind in ("ipv4", "ipv6") and entry.version in ("v2", None)]
     first = used[0] if used else entries[0]
@@ -100,7 +101,7 @@ def _table(file: EvidenceFile, port: str, entries: list[Entry]) -> Iterator[Obse
         "lowest_routable": min(routable, default=None),
         "netdev": first.netdev,
     }
-    where = _ports.source(file, first.line)
+    where = quote(file, first.line)
     yield _ports.observe("nic.gid_table", where, fields, host=file.host, device=first.device, port=port)
     if not used:
         fields = {"what": "gid", "text": "the GID table is empty"}

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from engine.facts.model import Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
+from facts_adapters.quoting import quote
 
 _VALUE = re.compile(
     r"(?:/sys/class/infiniband/(?P<device>[\w-]+)/tc/\d+/traffic_class:)?\s*(?:Global )?tclass[=:]\s*(?P<value>\d+)"
@@ -46,7 +47,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
             if tos <= 255:
                 name = None if name and not re.fullmatch(r"[\w-]+", name) else name
                 fields: _ports.Fields = {"value": tos, "dscp": tos >> 2}
-                yield _ports.observe("nic.traffic_class", _ports.source(file, line), fields, host=host, device=name)
+                yield _ports.observe("nic.traffic_class", quote(file, line), fields, host=host, device=name)
 
 
 ADAPTER = Adapter(

@@ -13,6 +13,7 @@ from typing import Any
 
 from engine.facts.model import CounterSample, Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.quoting import line_at, nested_key
 from facts_adapters.switch._tables import Counters, host_of, observation, prompt
 
 _MARKS = re.compile(
@@ -36,11 +37,8 @@ class _Document:
 
     def at(self, path: str, *names: str) -> Source:
         """The line of the last of nested keys."""
-        place = 0
-        for name in names:
-            found = self.text.find(f'"{name}"', place)
-            place = found if found >= 0 else place
-        return Source(path, self.first_line + self.text.count("\n", 0, place), f'"{names[-1]}"')
+        place = nested_key(self.text, names)
+        return Source(path, self.first_line + line_at(self.text, place) - 1, f'"{names[-1]}"')
 
 
 def port_name(name: str) -> str:
@@ -66,7 +64,7 @@ def _documents(text: str, file: EvidenceFile) -> Iterator[_Document]:
             place = start + 1
             continue
         if isinstance(values, dict):
-            yield _Document(values, text[start:end], text.count("\n", 0, start) + 1, command, host)
+            yield _Document(values, text[start:end], line_at(text, start), command, host)
         place = end
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from engine.facts.model import CounterSample, Observation, Scalar, Source
+from engine.facts.model import CounterSample, Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.quoting import quote
 from facts_adapters.switch._tables import Counters, host_of, lines, prompt, whole
 from facts_adapters.switch.arista_json import port_name
 
@@ -56,7 +57,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
 def _counts(
     file: EvidenceFile, line: Line, make: Counters, family: str, names: tuple[str, ...], row: re.Match[str]
 ) -> Iterator[CounterSample]:
-    where = Source(file.path, line.number, line.text.strip()[:500])
+    where = quote(file, line)
     for name, value in zip(names, row["rest"].split(), strict=False):
         yield from make.sample(family, name, whole(value), where, port_name(row["port"]))
 
@@ -66,7 +67,7 @@ def _neighbour(file: EvidenceFile, line: Line, make: Counters, row: re.Match[str
     if len(words) < 2 or not make.host:
         return
     peer, far, port = words[0].partition(".")[0], words[1], port_name(row["port"])
-    where = Source(file.path, line.number, line.text.strip()[:500])
+    where = quote(file, line)
     if _PORT.match(far + " x"):
         yield Observation(
             "switch.trunk", where, {"peer_port": port_name(far), "origin": "seen"}, host=make.host, port=port, peer=peer

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.facts.model import CounterSample, Observation, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.quoting import line_at
 from facts_adapters.switch._tables import Counters, whole
 
 _LONGEST = 16 << 20
@@ -56,7 +57,7 @@ def _walk(value: Any, port: str | None, make: Counters, text: str, depth: int = 
         if not isinstance(inner, dict):
             continue
         near = name if _PORT.match(name) else port
-        where = Source(make.file.path, text.count("\n", 0, max(text.find(f'"{name}"'), 0)) + 1, f'"{name}"')
+        where = Source(make.file.path, line_at(text, text.find(f'"{name}"')), f'"{name}"')
         if name in _QOS:
             for queue, counts in inner.items():
                 if isinstance(counts, dict) and str(queue).isdecimal():

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from engine.facts.model import CounterSample, Observation, Reading, Scalar, Source
+from engine.facts.model import CounterSample, Observation, Reading, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.quoting import quote
 from facts_adapters.switch._tables import lines
 
 _NODE = re.compile(r'^Errors for (?:(?P<guid>0x[0-9a-f]+) )?"(?P<name>[^"]+)"')
@@ -78,7 +79,7 @@ def _samples(
     values.update((match["name"], int(match["value"])) for match in _COUNTER.finditer(port["rest"]))
     for counter, value in values.items():
         yield CounterSample(
-            source=_source(file, line),
+            source=quote(file, line),
             family="ibquery" if switch else "ibquery_host",
             counter=counter,
             value=value,
@@ -91,16 +92,12 @@ def _samples(
         )
 
 
-def _source(file: EvidenceFile, line: Line) -> Source:
-    return Source(file.path, line.number, line.text.strip()[:500])
-
-
 def _link(
     file: EvidenceFile, line: Line, node: tuple[str, str | None, bool], link: re.Match[str], when: Reading | None
 ) -> Iterator[Observation]:
     name, device, switch = node
     peer, peer_device, peer_switch = node_name(link["peer"])
-    where = _source(file, line)
+    where = quote(file, line)
     if switch and peer_switch:
         fields: dict[str, Scalar] = {"peer_port": link["peer_port"], "origin": "seen"}
         yield Observation("switch.trunk", where, fields, host=name, port=link["port"], peer=peer, when=when)

@@ -9,6 +9,7 @@ from typing import Any
 
 from engine.facts.model import Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.quoting import line_at
 from facts_adapters.switch.arista_json import port_name
 from facts_adapters.switch.topology import short_name
 
@@ -83,7 +84,7 @@ def _neighbour(file: EvidenceFile, text: str, name: str, row: dict[str, Any]) ->
         return
     peer = short_name(peer)
     place = text.find(f'"{name}"')
-    source = Source(file.path, text.count("\n", 0, max(place, 0)) + 1, f"{name}: {peer} {far}")
+    source = Source(file.path, line_at(text, place), f"{name}: {peer} {far}")
     yield link(file.host, source, name, peer, far)
 
 

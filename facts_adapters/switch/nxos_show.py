@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.quoting import quote
 from facts_adapters.switch._tables import Counters, host_of, lines, observation, prompt, whole
 
 _PFC_HEAD = re.compile(r"^Port\s+Mode\s+Oper\s*\(VL bmap\)\s+RxPPP\s+TxPPP")
@@ -78,7 +79,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
 
 
 def _line(file: EvidenceFile, line: Line, make: Counters, place: _Place) -> Iterator[Observation | CounterSample]:
-    where = Source(file.path, line.number, line.text.strip()[:500])
+    where = quote(file, line)
     row, queuing, group = _PFC_ROW.match(line.text), _QUEUING.search(line.text), _GROUP.search(line.text)
     watchdog, errors = _WATCHDOG.match(line.text), _ERRORS.match(line.text)
     if row:

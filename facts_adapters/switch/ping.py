@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from engine.facts.model import Observation, Scalar, Source
+from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.quoting import quote
 from facts_adapters.switch._tables import host_of, lines, prompt
 
 _BEGINS = re.compile(
@@ -60,7 +61,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
         peer, size, oversize = None, None, False
         if refused:
             continue
-        source = Source(file.path, line.number, line.text.strip()[:500])
+        source = quote(file, line)
         loss = round(float(result["loss"]))
         fields: dict[str, Scalar] = {"size": asked} if asked is not None else {}
         if loss == 0:

@@ -10,6 +10,7 @@ from typing import Any
 
 from engine.facts.model import Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.quoting import line_at, nested_key
 from facts_adapters.switch._tables import observation
 
 _LONGEST = 16 << 20
@@ -28,11 +29,8 @@ class _Config:
 
     def at(self, *names: str) -> Source:
         """The line of the last of nested keys."""
-        place = 0
-        for name in names:
-            found = self.text.find(f'"{name}"', place)
-            place = found if found >= 0 else place
-        return Source(self.path, self.text.count("\n", 0, place) + 1, f'"{names[-1]}"')
+        place = nested_key(self.text, names)
+        return Source(self.path, line_at(self.text, place), f'"{names[-1]}"')
 
     def table(self, name: str) -> dict[str, dict[str, Any]]:
         """A table by its name; rows that are no objects are left out."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from engine.facts.model import Observation, Scalar, Source
+from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.quoting import quote
 from facts_adapters.switch._tables import Row, Table, observation, tables, whole
 
 _KNOWN = re.compile(
@@ -32,13 +33,9 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
                 yield from _priorities(file, table, row)
 
 
-def _source(file: EvidenceFile, row: Row) -> Source:
-    return Source(file.path, row.line.number, row.line.text.strip()[:500])
-
-
 def _status(file: EvidenceFile, table: Table, row: Row) -> Iterator[Observation]:
     port, host = row.cells.get("Interface"), file.host or table.host
-    where = _source(file, row)
+    where = quote(file, row.line)
     if row.cells.get("Oper") == "down" and row.cells.get("Admin") == "up":
         state: dict[str, Scalar | None] = {"up": False, "admin_up": True}
         yield observation("switch.port_state", where, state, host=host, port=port, when=table.when)
@@ -57,7 +54,7 @@ def _neighbour(file: EvidenceFile, table: Table, row: Row) -> Iterator[Observati
         peer_port = far if _SWITCH_PORT.match(far) else described
         yield Observation(
             "switch.trunk",
-            _source(file, row),
+            quote(file, row.line),
             {"peer_port": peer_port, "origin": "seen"},
             host=host,
             port=port,
@@ -66,7 +63,7 @@ def _neighbour(file: EvidenceFile, table: Table, row: Row) -> Iterator[Observati
     elif host:
         netdev = described or far
         fields: dict[str, Scalar] = {"switch": host, "switch_port": port, "netdev": netdev, "origin": "seen"}
-        yield Observation("switch.attached", _source(file, row), fields, host=peer, device=netdev)
+        yield Observation("switch.attached", quote(file, row.line), fields, host=peer, device=netdev)
 
 
 def _priorities(file: EvidenceFile, table: Table, row: Row) -> Iterator[Observation]:
@@ -77,7 +74,7 @@ def _priorities(file: EvidenceFile, table: Table, row: Row) -> Iterator[Observat
         "priority": int(enabled[0]) if len(enabled) == 1 else None,
     }
     host, port = file.host or table.host, row.cells.get("Interface")
-    yield observation("switch.lossless_config", _source(file, row), fields, host=host, port=port, when=table.when)
+    yield observation("switch.lossless_config", quote(file, row.line), fields, host=host, port=port, when=table.when)
 
 
 ADAPTER = Adapter(

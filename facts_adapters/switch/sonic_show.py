@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from engine.facts.model import CounterSample, Observation, Scalar, Source
+from engine.facts.model import CounterSample, Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.quoting import quote
 from facts_adapters.switch._tables import Counters, Row, Table, observation, tables, whole
 
 _KNOWN = re.compile(
@@ -36,10 +37,6 @@ _FULL, _IDLE = 85.0, 20.0
 Read = Callable[["Table", EvidenceFile], Iterator[Observation | CounterSample]]
 
 
-def _source(file: EvidenceFile, row: Row) -> Source:
-    return Source(file.path, row.line.number, row.line.text.strip()[:500])
-
-
 def _counters(table: Table, file: EvidenceFile) -> Counters:
     return Counters(file, "sonic_show", file.host or table.host, table.when, table.cleared)
 
@@ -49,11 +46,11 @@ def _ports(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterSa
     for row in table.rows:
         port = row.cells.get("IFACE", "")
         for name in _PORT_COLUMNS:
-            yield from make.sample("sonic_port", name, whole(row.cells.get(name)), _source(file, row), port)
+            yield from make.sample("sonic_port", name, whole(row.cells.get(name)), quote(file, row.line), port)
         if row.cells.get("STATE") == "D" and (whole(row.cells.get("RX_OK")) or 0) > 0:
             fields: dict[str, Scalar | None] = {"up": False}
             yield observation(
-                "switch.port_state", _source(file, row), fields, host=make.host, port=port, when=table.when
+                "switch.port_state", quote(file, row.line), fields, host=make.host, port=port, when=table.when
             )
     yield from _utilisation(table, file)
 
@@ -78,7 +75,7 @@ def _utilisation(table: Table, file: EvidenceFile) -> Iterator[Observation]:
                 host = file.host or table.host
                 port = row.cells.get("IFACE")
                 yield observation(
-                    "switch.utilisation", _source(file, row), fields, host=host, port=port, when=table.when
+                    "switch.utilisation", quote(file, row.line), fields, host=host, port=port, when=table.when
                 )
 
 
@@ -87,7 +84,7 @@ def _fec(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterSamp
     for row in table.rows:
         for name in ("FEC_CORR", "FEC_UNCORR", "FEC_SYMBOL_ERR"):
             value = whole(row.cells.get(name))
-            yield from make.sample("sonic_fec", name, value, _source(file, row), row.cells.get("IFACE"))
+            yield from make.sample("sonic_fec", name, value, quote(file, row.line), row.cells.get("IFACE"))
 
 
 def _pfc(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterSample]:
@@ -99,7 +96,7 @@ def _pfc(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterSamp
             match = _PFC.match(name)
             if match:
                 counter = f"{side}_pfc{match[1]}"
-                yield from make.sample("sonic_pfc", counter, whole(text), _source(file, row), port, int(match[1]))
+                yield from make.sample("sonic_pfc", counter, whole(text), quote(file, row.line), port, int(match[1]))
 
 
 def _history(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterSample]:
@@ -110,7 +107,7 @@ def _history(table: Table, file: EvidenceFile) -> Iterator[Observation | Counter
         port = values[0] or port
         match = _PFC.search(values[1]) if len(values) > 3 else None
         if match:
-            queue, where = int(match[1]), _source(file, row)
+            queue, where = int(match[1]), quote(file, row.line)
             yield from make.sample("sonic_pfc", f"rx_pause_transitions{queue}", whole(values[2]), where, port, queue)
             yield from make.sample("sonic_pfc", f"rx_pause_us{queue}", whole(values[3]), where, port, queue)
 
@@ -121,7 +118,7 @@ def _watchdog(table: Table, file: EvidenceFile) -> Iterator[Observation | Counte
         match = _QUEUE.match(row.cells.get("QUEUE", ""))
         if not match:
             continue
-        port, queue, where = match["port"], int(match["queue"]), _source(file, row)
+        port, queue, where = match["port"], int(match["queue"]), quote(file, row.line)
         detected, restored = _pair(row, "STORM DETECTED/RESTORED")
         sent, lost = _pair(row, "TX OK/DROP")
         received, refused = _pair(row, "RX OK/DROP")
@@ -164,7 +161,7 @@ def _watchdog_config(table: Table, file: EvidenceFile) -> Iterator[Observation |
         }
         host, port = file.host or table.host, row.cells.get("PORT")
         yield observation(
-            "switch.pfc_watchdog_config", _source(file, row), fields, host=host, port=port, when=table.when
+            "switch.pfc_watchdog_config", quote(file, row.line), fields, host=host, port=port, when=table.when
         )
 
 
@@ -177,7 +174,7 @@ def _queues(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterS
         for column, counter in _SUMS.items():
             value = whole(row.cells.get(column))
             yield from make.sample(
-                "sonic_queue", counter, value, _source(file, row), row.cells.get("Port"), int(match[1])
+                "sonic_queue", counter, value, quote(file, row.line), row.cells.get("Port"), int(match[1])
             )
 
 
@@ -189,7 +186,7 @@ def _groups(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterS
         for group in range(8):
             value = whole(row.cells.get(f"PG{group}"))
             port = row.cells.get("Port")
-            yield from make.sample("sonic_pg", f"pg{group}_drop", value, _source(file, row), port, group)
+            yield from make.sample("sonic_pg", f"pg{group}_drop", value, quote(file, row.line), port, group)
 
 
 def _reader(table: Table) -> Read | None:

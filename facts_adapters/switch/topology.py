@@ -14,7 +14,8 @@ from typing import Any
 
 from engine.authored.document import InvalidDocument, parse_document
 from engine.facts.model import Observation, Scalar, Source
-from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.quoting import quote
 
 _LONGEST = 8 << 20
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -83,13 +84,9 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
         if _attaches(roles) or _trunks(roles):
             for line in lines[1:]:
                 row = dict(zip(columns, next(csv.reader([line.text], delimiter=delimiter)), strict=False))
-                yield from _facts({role: row.get(title, "") for role, title in roles.items()}, _source(file, line))
+                yield from _facts({role: row.get(title, "") for role, title in roles.items()}, quote(file, line))
             return
         lines = lines[1:]
-
-
-def _source(file: EvidenceFile, line: Line) -> Source:
-    return Source(file.path, line.number, line.text.strip()[:500])
 
 
 def _facts(row: Mapping[str, Any], source: Source) -> Iterator[Observation]:

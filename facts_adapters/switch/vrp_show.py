@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.quoting import quote
 from facts_adapters.switch._tables import Counters, host_of, lines, observation, prompt, whole
 
 _PFC_HEAD = re.compile(r"Interface\s+Queue\s+Received\(Frames\)\s+ReceivedRate", re.MULTILINE)
@@ -45,7 +46,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     queue: int | None = None
     side = "Input"
     for line in lines(file):
-        where = Source(file.path, line.number, line.text.strip()[:500])
+        where = quote(file, line)
         shell, first, second = prompt(line.text), _FIRST.match(line.text), _SECOND.match(line.text)
         state, towards, h3c = _STATE.match(line.text), _SIDE.match(line.text), _H3C.match(line.text)
         side = towards["side"] if towards else side
