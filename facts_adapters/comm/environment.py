@@ -80,10 +80,10 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
         pairs = [(named["name"], _value(value))] if value and _value(value) else []
     for name, text in pairs:
         fields: dict[str, Scalar] = {"name": name, "value": text}
-        if text.isdigit() and len(text) < 10:
+        if text.isdecimal() and len(text) < 10:
             fields["number"] = int(text)
         yield Observation("comm.env", block.source(line.number), fields)
-        if name in _CLASS_SETTINGS and text.isdigit() and int(text) < 256:
+        if name in _CLASS_SETTINGS and text.isdecimal() and len(text) < 4 and int(text) < 256:
             yield Observation(
                 "nic.traffic_class", block.source(line.number), {"value": int(text), "dscp": int(text) // 4}
             )

@@ -34,9 +34,9 @@ MOST_TOLD = 16
 
 _HEADER = re.compile(r"#?\s*size\s+count\s+type\s.*\btime\s+algbw\s+busbw\b")
 _ROW = re.compile(r"\s*\d{1,18}\s+\d{1,18}\s+[a-z]\w{1,15}\s+\S")
-_NUMBER = re.compile(r"-?(?:\d{1,18}(?:\.\d{0,9})?(?:e[+-]?\d{1,3})?)")
+_NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{0,12})?(?:e[+-]?\d{1,3})?")
 _WRONG = re.compile(r"# ?Out of bounds values\s+: (?P<count>\d{1,18}) FAILED")
-_AVERAGE = re.compile(r"# ?Avg bus bandwidth\s+: (?P<average>[\d.]{1,20}(?:e[+-]?\d{1,3})?) FAILED")
+_AVERAGE = re.compile(r"# ?Avg bus bandwidth\s+: (?P<average>\d{1,12}(?:\.\d{1,12})?(?:e[+-]?\d{1,3})?) FAILED")
 _END = re.compile(r"# ?Avg bus bandwidth\s+: ")
 _RESULT = re.compile(r"\"out_of_place\":")
 _OTHER = re.compile(r"\bNCCL (?:INFO|WARN|TRACE)\b")

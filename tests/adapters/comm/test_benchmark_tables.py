@@ -74,6 +74,7 @@ def test_values_that_nobody_checked_are_not_wrong(tmp_path: Path) -> None:
         TOP.format("#wrong") + "  99999999999999999999  1  float sum -1 1 2 3 0\n" + "  5  1  float  nan\n",
         TOP.format("#wrong") + row(1 << 24, 40.0).replace("40.00", "1e309"),
         "#  size count type redop root time algbw busbw #wrong\n" * 50,
+        TOP.format("#wrong") + "# Avg bus bandwidth    : 1.2.3 FAILED\n",
     ],
 )
 def test_broken_tables_raise_nothing(text: str, tmp_path: Path) -> None:
