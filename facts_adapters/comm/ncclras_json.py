@@ -156,13 +156,15 @@ class _Reader:
     def _behind(self, key: str, communicator: Mapping[str, object]) -> Iterator[Observation]:
         """Ranks with fewer operations than more than half of the ranks have, in a communicator that stands still."""
         ranks = _mappings(communicator.get("ranks"))
-        if _counts(communicator) != _counts(self.before.get(key, communicator)):
+        earlier = self.before.get(key)
+        if earlier is not None and _counts(communicator) != _counts(earlier):
             return
         behind: dict[int, tuple[str, int]] = {}
-        for operation in sorted({name for item in ranks for name in _mapping(item.get("collective_counts"))}):
-            counts = [_number(_mapping(item.get("collective_counts")).get(operation)) for item in ranks]
+        tallies = [_mapping(item.get("collective_counts")) for item in ranks]
+        for operation in sorted({name for tally in tallies for name in tally}):
+            counts = [_number(tally.get(operation)) for tally in tallies]
             usual, votes = max(Counter(counts).items(), key=lambda pair: (pair[1], pair[0]))
-            if 2 * votes > len(counts):
+            if len(counts) > votes > len(counts) // 2:
                 for index, count in enumerate(counts):
                     if count < usual:
                         behind.setdefault(index, (operation, count + 1))
