@@ -22,7 +22,9 @@ _OF_SERVERS = re.compile(
     r"nfs\d?|lustre|ceph|gpfs|beegfs\w*|cifs|smb3|9p|virtiofs|wekafs|panfs|glusterfs|fuse\.(?!lxcfs|gvfs|portal|snap)[\w.-]+"
 )
 _ON_DISKS = re.compile(r"ext[234]|xfs|btrfs|zfs|f2fs")
-_NOT_WRITTEN = re.compile(r"/(?:snap|boot|sys|proc|run|dev|media|cdrom|usr|etc/|var/lib/(?:docker|containerd|kubelet)/)")
+_NOT_WRITTEN = re.compile(
+    r"/(?:snap|boot|sys|proc|run|dev|media|cdrom|usr|etc/|var/lib/(?:docker|containerd|kubelet)/)"
+)
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount point that is looked for, not a file that is used
 _LEAST = 2
 
