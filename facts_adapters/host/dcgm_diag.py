@@ -9,15 +9,8 @@ from typing import Any
 
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
+from facts_adapters.host._dcgm import meaning
 from facts_adapters.host._statement import state
-
-_CLASSES = (
-    (re.compile(r"nvlink|nvbandwidth|nvswitch", re.IGNORECASE), "link"),
-    (re.compile(r"pcie", re.IGNORECASE), "lost"),
-    (re.compile(r"memory|memtest|ecc|remap|page retire", re.IGNORECASE), "memory"),
-    (re.compile(r"power|thermal", re.IGNORECASE), "power"),
-)
-
 
 def sniff(head: Head) -> Verdict:
     """The name that the document's root object has."""
@@ -57,8 +50,7 @@ def _fault(file: EvidenceFile, lines: list[Line], test: str, result: dict[str, A
     warnings = result.get("warnings") or result.get("warning") or result.get("info") or ""
     words = " ".join(w.get("warning", "") if isinstance(w, dict) else str(w) for w in _listed(warnings))
     line = next((item for item in lines if f'"{test}"' in item.text), lines[0])
-    meaning = next((name for pattern, name in _CLASSES if pattern.search(f"{test} {words}")), "unknown")
-    fields: dict[str, Scalar] = {"class": meaning, "reporter": "dcgm", "text": f"{test}: {words}"[:300]}
+    fields: dict[str, Scalar] = {"class": meaning(test, words), "reporter": "dcgm", "text": f"{test}: {words}"[:300]}
     gpu = result.get("entity_id", result.get("gpu_id", result.get("gpu_ids")))
     if gpu is not None:
         fields["gpu"] = str(gpu)

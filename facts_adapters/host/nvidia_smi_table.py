@@ -14,6 +14,7 @@ from facts_adapters.host._statement import state
 
 _LISTED = re.compile(r"GPU (?P<index>\d{1,18}): .*\(UUID: GPU-[0-9a-f-]+\)")
 _NAME = re.compile(r"[a-z_]+(?:\.[a-z_]+)*(?: \[[\w%./]+\])?")
+_OF_LINK = re.compile(r"\s+Link \d+: ")
 _ROW = re.compile(r"\|\s+(?P<index>\d{1,18})\s+\S.*(?:On|Off)\s+\|\s+(?P<bdf>[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d)")
 _LOST = ("[unknown error]", "err!", "[gpu is lost]", "unknown error", "[gpu requires reset]")
 _TELLING = (
@@ -45,6 +46,7 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
     columns: list[str] = []
     rows: dict[str, set[str]] = {"csv": set(), "list": set(), "table": set()}
     last: Line | None = None
+    links = False
     for line in file.lines():
         header = _columns(line.text)
         listed, row = _LISTED.match(line.text), _ROW.match(line.text)
@@ -60,6 +62,10 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
             last = line
             if row and "ERR!" in line.text:
                 yield state(file, line, "host.gpu_lost", {"gpu": row["bdf"].lower(), "text": "ERR!"})
+        elif _OF_LINK.match(line.text):
+            links = True  # of one GPU or of all: this is no list of the host's GPUs
+    if links:
+        rows["list"].clear()
     for found in rows.values():
         if found and last is not None:
             yield state(file, last, "host.gpu_count", {"count": len(found)}, context.snapshot_time(file.path))

@@ -1,0 +1,17 @@
+"""What the words of DCGM's tests and health systems mean for a GPU."""
+
+from __future__ import annotations
+
+import re
+
+_CLASSES = (
+    (re.compile(r"nvlink|nvbandwidth|nvswitch", re.IGNORECASE), "link"),
+    (re.compile(r"pcie", re.IGNORECASE), "lost"),
+    (re.compile(r"memory|memtest|\becc\b|\bdbe\b|remap|page retire|inforom", re.IGNORECASE), "memory"),
+    (re.compile(r"power|thermal", re.IGNORECASE), "power"),
+)
+
+
+def meaning(test: str, words: str = "") -> str:
+    """The class of ``host.gpu_fault`` that a failed test and its words tell; ``unknown`` where they tell none."""
+    return next((name for pattern, name in _CLASSES if pattern.search(f"{test} {words}")), "unknown")
