@@ -12,6 +12,7 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, S
 from facts_adapters.host._dcgm import meaning
 from facts_adapters.host._statement import state
 
+
 def sniff(head: Head) -> Verdict:
     """The name that the document's root object has."""
     found = re.search(r'"DCGM (?:GPU |Multi-Node )?Diagnostic"', head.text)

@@ -90,7 +90,7 @@ def _health(block: Block, rows: Sequence[tuple[int, str, str]]) -> Iterator[Obse
     gpu, system, number, words = "", "", 0, list[str]()
     for row, name, value in rows:
         text = name.strip().lstrip("->| ").strip()
-        if text.isdigit() or text and not text.startswith(("Errors", "Overall", "GPU")):
+        if text.isdigit() or (text and not text.startswith(("Errors", "Overall", "GPU"))):
             if system:
                 yield _fault(block, number, system, " ".join(words), gpu)
                 system = ""
