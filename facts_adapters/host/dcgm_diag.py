@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
-from facts_adapters.host._dcgm import meaning
+from facts_adapters.host._dcgm import meaning, of_software
 from facts_adapters.host._statement import state
 
 
@@ -20,7 +20,7 @@ def sniff(head: Head) -> Verdict:
 
 
 def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
-    """``host.gpu_fault`` for every failed result."""
+    """``host.gpu_fault`` for every failed result; of the installation ``host.gpu_health``."""
     lines = list(file.lines())
     text = "\n".join(line.text for line in lines)
     try:
@@ -51,7 +51,10 @@ def _fault(file: EvidenceFile, lines: list[Line], test: str, result: dict[str, A
     warnings = result.get("warnings") or result.get("warning") or result.get("info") or ""
     words = " ".join(w.get("warning", "") if isinstance(w, dict) else str(w) for w in _listed(warnings))
     line = next((item for item in lines if f'"{test}"' in item.text), lines[0])
-    fields: dict[str, Scalar] = {"class": meaning(test, words), "reporter": "dcgm", "text": f"{test}: {words}"[:300]}
+    text = f"{test}: {words}"[:300]
+    if of_software(test):
+        return state(file, line, "host.gpu_health", {"problem": "other", "text": text})
+    fields: dict[str, Scalar] = {"class": meaning(test, words), "reporter": "dcgm", "text": text}
     gpu = result.get("entity_id", result.get("gpu_id", result.get("gpu_ids")))
     if gpu is not None:
         fields["gpu"] = str(gpu)
@@ -68,19 +71,28 @@ _DOCUMENT = """\
     {"entity_group": "GPU", "entity_id": 3, "status": "Fail",
      "warnings": [{"warning": "Detected 2 uncorrectable errors", "error_id": 8}]},
     {"entity_group": "GPU", "entity_id": 4, "status": "Pass"}],
-   "test_summary": {"status": "Fail"}}]}]},
+   "test_summary": {"status": "Fail"}},
+  {"name": "software", "results": [{"entity_id": 0, "status": "Fail", "warnings": [{"warning": "NVML is missing"}]}]}
+ ]}]},
  "metadata": {"version": "4.2.0"}}
 """
 
 ADAPTER = Adapter(
     name="dcgm_diag",
     branch="host",
-    emits=("host.gpu_fault",),
+    emits=("host.gpu_fault", "host.gpu_health"),
     coverage="gpu_state",
     sniff=sniff,
     read=read,
     samples=(
-        Sample(_DOCUMENT, (("host.gpu_fault", {"class": "memory", "reporter": "dcgm", "gpu": "3"}),), path="diag.json"),
+        Sample(
+            _DOCUMENT,
+            (
+                ("host.gpu_fault", {"class": "memory", "reporter": "dcgm", "gpu": "3"}),
+                ("host.gpu_health", {"problem": "other"}),
+            ),
+            path="diag.json",
+        ),
         Sample('{"DCGM Diagnostic": {"test_categories": []}}\n', path="diag.json"),
     ),
 )

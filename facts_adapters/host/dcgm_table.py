@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context, Sample
-from facts_adapters.host._dcgm import meaning
+from facts_adapters.host._dcgm import meaning, of_software
 from facts_adapters.text.blocks import Block, BlockReader
 
 _BEGINS = re.compile(r"\| (?:Diagnostic +\| Result|Health Monitor Report) ")
@@ -106,6 +106,8 @@ def _health(block: Block, rows: Sequence[tuple[int, str, str]]) -> Iterator[Obse
 
 def _fault(block: Block, number: int, test: str, words: str, gpu: str) -> Observation:
     text = f"{test}: {words}"[:_MOST_WORDS]
+    if of_software(test):
+        return Observation("host.gpu_health", block.source(number), {"problem": "other", "text": text})
     fields: dict[str, Scalar] = {"class": meaning(test, words), "reporter": "dcgm", "text": text}
     if gpu:
         fields["gpu"] = gpu
@@ -118,7 +120,8 @@ Successfully ran diagnostic for group.
 | Diagnostic                | Result                                         |
 +===========================+================================================+
 |-----  Deployment  --------+------------------------------------------------|
-| Denylist                  | Pass                                           |
+| Permissions and OS Blocks | Fail                                           |
+| Warning                   | GPU 0 Persistence mode is off                  |
 |-----  Integration  -------+------------------------------------------------|
 | PCIe                      | Fail - GPU: 1                                  |
 |-----  Hardware  ----------+------------------------------------------------|
@@ -173,6 +176,7 @@ BLOCK = BlockReader(
             _VERSION_3,
             (
                 ("host.gpu_fault", {"class": "lost", "reporter": "dcgm", "gpu": "1"}),
+                ("host.gpu_health", {"problem": "other"}),
                 ("host.gpu_fault", {"class": "memory", "reporter": "dcgm", "gpu": "3"}),
             ),
         ),

@@ -48,8 +48,10 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
             return
         with mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ) as lines:
             result = builtin_reader().read(file.path, lines, context)
+    several = file.host is None or len(result.identity.hosts) > 1
     for observation, writer in zip(result.observations, result.writers, strict=True):
-        observation.host = observation.host or writer
+        if several:
+            observation.host = observation.host or writer
         yield observation
     report = FileReport(file.path, 0, lines=result.lines)
     for statement in coverage(file.path, report, result, ()):
@@ -83,23 +85,25 @@ def _line(entry: Entry) -> bytes:
     return json.dumps(record).encode() + b"\n"
 
 
-def _made(messages: tuple[str, ...]) -> str:
-    """A journal file of kernel messages whose bytes are all ASCII; every object begins at a multiple of 256."""
+def made(messages: tuple[str, ...], *, compact: bool = False) -> str:
+    """A small journal of kernel messages, for samples; all bytes are ASCII, objects stand at multiples of 256."""
     blocks: list[bytes] = []
+    item, front = ("<I", 56) if compact else ("<QQ", 48)
 
     def put(kind: int, body: bytes) -> int:
         blocks.append((struct.pack("<BB6xQ", kind, 0, 16 + len(body)) + body).ljust(256, b"\0"))
         return 256 * len(blocks)
 
-    shared = [put(1, bytes(48) + text) for text in (b"_TRANSPORT=kernel", b"_HOSTNAME=n01")]
+    shared = [put(1, bytes(front) + text) for text in (b"_TRANSPORT=kernel", b"_HOSTNAME=n01")]
     entries = []
     for number, message in enumerate(messages, start=1):
-        items = [put(1, bytes(48) + b"MESSAGE=" + message.encode()), *shared]
+        items = [put(1, bytes(front) + b"MESSAGE=" + message.encode()), *shared]
         body = struct.pack("<QQQ16sQ", number, 0x00064D1122334400 + number, 0x11223300 + number, b"b" * 16, 0)
-        entries.append(put(3, body + b"".join(struct.pack("<QQ", item, 0) for item in items)))
-    array = put(6, struct.pack("<Q", 0) + b"".join(struct.pack("<Q", entry) for entry in [*entries, 0]))
+        packed = (struct.pack(item, place, *[0] * (not compact)) for place in items)
+        entries.append(put(3, body + b"".join(packed)))
+    array = put(6, bytes(8) + b"".join(struct.pack(item[:2], entry) for entry in [*entries, 0]))
     fields = (256, 256 * len(blocks), 0, 0, 0, 0, array, len(blocks), len(entries), len(entries), 1, array, 0, 0, 0)
-    header = MAGIC + bytes(16) + b"i" * 64 + struct.pack("<15Q", *fields)
+    header = MAGIC + struct.pack("<II8x", 0, 16 * compact) + b"i" * 64 + struct.pack("<15Q", *fields)
     return (header.ljust(256, b"\0") + b"".join(blocks)).decode()
 
 
@@ -112,7 +116,7 @@ ADAPTER = Adapter(
     read=read,
     samples=(
         Sample(
-            _made(("nfs: server 10.6.0.31 not responding, still trying", "nfs: server 10.6.0.31 OK")),
+            made(("nfs: server 10.6.0.31 not responding, still trying", "nfs: server 10.6.0.31 OK")),
             (("coverage.source", {"class": "kernel_log", "lines": 2}),),
             path="var/log/journal/0123/system.journal",
         ),

@@ -51,8 +51,8 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation | Counter
             way = (re.sub(r"\W+", "_", of_gpu["name"].lower()),)
             gpus.setdefault(gpu, []).append((line, way, of_gpu["value"]))
         elif block and gpu:
-            way = (block["block"].lower(), "uncorrectable_error")
-            gpus.setdefault(gpu, []).append((line, way, block["ue"]))
+            error = (block["block"].lower(), "uncorrectable_error")
+            gpus.setdefault(gpu, []).append((line, error, block["ue"]))
         elif row:
             rows[row["gpu"]] = line
         elif driver:
