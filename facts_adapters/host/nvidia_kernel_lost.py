@@ -1,6 +1,6 @@
 """The message of the NVIDIA driver about a lost GPU that goes over three lines of the kernel log (NVRM, 390 .. 580).
 
-``NVRM: The NVIDIA GPU <address>`` / ``NVRM: (PCI ID: ...) installed in this system has`` / ``NVRM: fallen off the bus``.
+It gives the address, then the identity of the card, then that it has ``fallen off the bus``.
 The last line alone is told by a signature; only here is the GPU known.
 """
 

@@ -46,7 +46,7 @@ ADAPTER = Adapter(
             path="etc/os-release",
         ),
         Sample(
-            "   Static hostname: n07\n  Operating System: Debian GNU/Linux 12\n            Kernel: Linux 6.1.0-18-amd64\n",
+            " Static hostname: n07\nOperating System: Debian GNU/Linux 12\n          Kernel: Linux 6.1.0-18-amd64\n",
             (("host.software", {"name": "kernel", "version": "6.1.0-18-amd64"}),),
         ),
         Sample("Kernel: Linux 6.1.0-18-amd64\n"),

@@ -90,6 +90,7 @@ def test_sections_of_a_bug_report(tmp_path: Path) -> None:
         "host.gpu_lost",
         "host.gpu_xid",
         "host.nvswitch_error",
+        "host.software",
     }
     lines = BUG_REPORT.splitlines()
     for record in result.observations:
