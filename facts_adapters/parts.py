@@ -8,11 +8,12 @@ and then have ``*** /path`` or the command.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from facts_adapters.adapter import Head
 from facts_adapters.discovery import choose, registry
+from facts_adapters.records import joiner
 from facts_adapters.text.lines import decode
 from facts_adapters.text.pasted import Wrapping, wrapping
 
@@ -80,7 +81,7 @@ def titled(title: str) -> str:
 def is_pasted(path: str, head: str) -> bool:
     """Whether the first lines of a file show that it must be taken apart or stripped."""
     lines = head.splitlines()
-    return bool(wrapping(lines)) or any(_marks(path, line) for line in lines)
+    return joiner(lines) is not None or bool(wrapping(lines)) or any(_marks(path, line) for line in lines)
 
 
 def _marks(path: str, line: str) -> bool:
@@ -96,12 +97,22 @@ def parts(path: str, data: bytes) -> list[Part]:
     lines = [decode(raw) for raw in data.split(b"\n")]
     if lines and not lines[-1]:
         lines.pop()
+    join = joiner(lines)
+    if join is not None:
+        return [_joined_records(lines, join)]
     outside = wrapping(lines).outside
     plain = [outside.strip(line) for line in lines] if outside else lines
     found = [part for part in map(_part, _split(path, plain)) if part.data.strip()]
     if _is_bug_report(plain):
         return [part if _known(part) else replace(part, prose=True) for part in found]
     return found
+
+
+def _joined_records(lines: Sequence[str], join: Callable[[Sequence[str]], Iterator[tuple[int, str]]]) -> Part:
+    """The records of a log, each as the one line that a reader of lines knows."""
+    records = list(join(lines))
+    data = _joined([text for _, text in records])
+    return Part(_joined(lines), data, data, [number for number, _ in records])
 
 
 def _is_bug_report(lines: Sequence[str]) -> bool:

@@ -45,7 +45,7 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation | Counter
         title, above, below = _TITLE.match(line.text), _UPPER.match(line.text), _LOWER.match(line.text)
         entry = _ENTRY.match(line.text)
         if title:
-            fields: dict[str, Scalar] = {"name": "npu-driver", "version": title["version"]}
+            fields: dict[str, Scalar] = {"name": "ascend-driver", "version": title["version"]}
             yield state(file, line, "host.software", fields, when)
         elif above:
             upper = (line, above["health"])
@@ -141,7 +141,7 @@ ADAPTER = Adapter(
         Sample(
             _SUMMARY,
             (
-                ("host.software", {"name": "npu-driver", "version": "24.1.rc3"}),
+                ("host.software", {"name": "ascend-driver", "version": "24.1.rc3"}),
                 ("host.gpu_fault", {"reporter": "ascend", "gpu": "0000:01:00.0", "class": "unknown"}),
                 ("host.gpu_count", {"count": 2}),
             ),
