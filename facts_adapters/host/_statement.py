@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.facts.model import CounterSample, Observation, Reading, Scalar, Source
-from facts_adapters.adapter import EvidenceFile, Line
+from facts_adapters.adapter import Context, EvidenceFile, Line
 from facts_adapters.quoting import quote
 
 _SIZE = re.compile(r"(?P<number>\d{1,18}(?:[.,]\d+)?)\s*(?P<unit>[kKmMgGtTpP]?)i?[bB]?")
@@ -48,6 +48,23 @@ class Counting:
             when=self.when,
             adapter=self.adapter,
         )
+
+
+LONGEST_DOCUMENT = 32 << 20
+"""Characters of a JSON document of one host that are read."""
+
+
+def whole(file: EvidenceFile, context: Context) -> list[Line]:
+    """All lines of a file that must be read at once; none, and a warning, where it is too long for one host."""
+    lines: list[Line] = []
+    size = 0
+    for line in file.lines():
+        lines.append(line)
+        size += len(line.text)
+        if size > LONGEST_DOCUMENT:
+            context.warn(file.path, line.number, "the file is too long to be the report of one host; it is not read")
+            return []
+    return lines
 
 
 def size_kb(text: str) -> int | None:

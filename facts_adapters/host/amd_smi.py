@@ -14,7 +14,7 @@ from typing import Any
 from engine.facts.model import CounterSample, Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._amd import Property, judged
-from facts_adapters.host._statement import Counting, state
+from facts_adapters.host._statement import Counting, state, whole
 
 _NAME = "amd_smi"
 _GPU = re.compile(r"GPU: (?P<gpu>\d{1,4})\s*$")
@@ -25,7 +25,6 @@ _HEADER = re.compile(
 )
 _JSON = re.compile(r'"gpu": ?\d{1,4}\b')
 _JSON_TELLING = ('"ecc"', '"pcie"', '"bdf"', '"asic"', '"usage"', '"xgmi_err"')
-_LONGEST = 32 << 20
 _DEEPEST = 12
 
 
@@ -84,11 +83,10 @@ def _records(file: EvidenceFile, context: Context) -> Iterator[tuple[str, Proper
 
 
 def _json(file: EvidenceFile, context: Context) -> Iterator[tuple[str, Property]]:
-    lines = list(file.lines())
-    text = "\n".join(line.text for line in lines)
-    if len(text) > _LONGEST:
-        context.warn(file.path, 0, "this JSON is too long to be a report of one host")
+    lines = whole(file, context)
+    if not lines:
         return
+    text = "\n".join(line.text for line in lines)
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

@@ -10,7 +10,9 @@ from typing import Any
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._dcgm import meaning, of_software
-from facts_adapters.host._statement import state
+from facts_adapters.host._statement import state, whole
+
+_DEEPEST = 40
 
 
 def sniff(head: Head) -> Verdict:
@@ -21,11 +23,13 @@ def sniff(head: Head) -> Verdict:
 
 def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
     """``host.gpu_fault`` for every failed result; of the installation ``host.gpu_health``."""
-    lines = list(file.lines())
+    lines = whole(file, context)
+    if not lines:
+        return
     text = "\n".join(line.text for line in lines)
     try:
         document = json.loads(text[text.index("{") : text.rindex("}") + 1])
-    except ValueError:
+    except (ValueError, RecursionError):
         context.warn(file.path, 1, "this JSON cannot be read")
         return
     for test, result in _results(document, ""):
@@ -33,18 +37,20 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
             yield _fault(file, lines, test, result)
 
 
-def _results(node: Any, test: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _results(node: Any, test: str, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
     """All results with the name of their test, at whatever depth this version puts them."""
+    if depth > _DEEPEST:
+        return
     if isinstance(node, dict):
         name = str(node["name"]) if isinstance(node.get("name"), str) else test
         if "status" in node and name:
             yield name, node
         for key, value in node.items():
             if key != "test_summary":
-                yield from _results(value, name)
+                yield from _results(value, name, depth + 1)
     elif isinstance(node, list):
         for item in node:
-            yield from _results(item, test)
+            yield from _results(item, test, depth + 1)
 
 
 def _fault(file: EvidenceFile, lines: list[Line], test: str, result: dict[str, Any]) -> Observation:

@@ -9,11 +9,10 @@ from typing import Any
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._dcgm import meaning
-from facts_adapters.host._statement import state
+from facts_adapters.host._statement import state, whole
 
 _TITLE = "Health Monitor Report"
 _DEEPEST = 20
-_MOST_BYTES = 16 << 20
 
 
 def sniff(head: Head) -> Verdict:
@@ -24,11 +23,10 @@ def sniff(head: Head) -> Verdict:
 
 def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
     """``host.gpu_fault`` for each system that failed, ``host.gpu_health`` without a problem where none did."""
-    lines = list(file.lines())
-    text = "\n".join(line.text for line in lines)
-    if len(text) > _MOST_BYTES:
-        context.warn(file.path, 0, "this JSON is too long to be a health report")
+    lines = whole(file, context)
+    if not lines:
         return
+    text = "\n".join(line.text for line in lines)
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

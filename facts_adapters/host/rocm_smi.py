@@ -10,7 +10,7 @@ from typing import Any
 from engine.facts.model import CounterSample, Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._amd import Property, judged
-from facts_adapters.host._statement import Counting, state
+from facts_adapters.host._statement import Counting, state, whole
 
 _NAME = "rocm_smi"
 _TITLE = re.compile(r"=+ ?ROC(?:m|k) (?:System Management Interface|SMI)", re.IGNORECASE)
@@ -21,7 +21,6 @@ _BLOCK = re.compile(
 _ROW = re.compile(r"(?P<gpu>\d{1,4})\s.*\s\d{1,3}%\s+\d{1,3}%\s*$")
 _DRIVER = re.compile(r"Driver version: (?P<version>[\w.-]+)")
 _CARD = re.compile(r"card(?P<gpu>\d{1,4})$")
-_LONGEST = 8 << 20
 
 
 def sniff(head: Head) -> Verdict:
@@ -37,13 +36,13 @@ def sniff(head: Head) -> Verdict:
 def read(file: EvidenceFile, context: Context) -> Iterator[Observation | CounterSample]:
     """``host.gpu_count``, ``host.gpu_health``, ``host.software`` and counter samples of family ``gpu``."""
     counting = Counting(file, "gpu", _NAME, context.snapshot_time(file.path))
-    lines = list(file.lines())
     gpus, rows = dict[str, list[Property]](), dict[str, Line]()
     gpu = ""
-    if next((line.text.lstrip() for line in lines if line.text.strip()), "").startswith("{"):
-        gpus = _document(file, lines, context)
+    document = next((line.text.lstrip() for line in file.lines() if line.text.strip()), "").startswith("{")
+    if document:
+        gpus = _document(file, context)
         rows = {name: found[0][0] for name, found in gpus.items() if name and found}
-    for line in lines if not gpus else ():
+    for line in () if document else file.lines():
         of_gpu, block, row = _OF_GPU.match(line.text), _BLOCK.match(line.text), _ROW.match(line.text)
         driver = _DRIVER.search(line.text)
         if of_gpu:
@@ -64,10 +63,12 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation | Counter
         yield state(file, where, "host.gpu_count", {"count": len(rows)}, counting.when)
 
 
-def _document(file: EvidenceFile, lines: list[Line], context: Context) -> dict[str, list[Property]]:
-    text = "\n".join(line.text for line in lines)
+def _document(file: EvidenceFile, context: Context) -> dict[str, list[Property]]:
+    lines = whole(file, context)
+    if not lines:
+        return {}
     try:
-        document: Any = json.loads(text) if len(text) <= _LONGEST else None
+        document: Any = json.loads("\n".join(line.text for line in lines))
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
