@@ -1,4 +1,4 @@
-"""``npu-smi info`` and ``npu-smi info -t health|ecc`` (Ascend HDK 21 .. 25): health and memory errors of each NPU.
+"""``npu-smi info`` and ``npu-smi info -t health|ecc|board`` (Ascend HDK 21 .. 25): health, memory errors, versions.
 
 The summary has two rows for a chip: name and health above, bus address below. Error counts run since power-on.
 """
@@ -18,7 +18,10 @@ _UPPER = re.compile(r"\| (?P<npu>\d{1,4}) +(?P<name>\d{3,4}\w*|Ascend\w+) *\| (?
 _LOWER = re.compile(r"\| \d{1,4}(?: +\d{1,4})? +\| (?P<bdf>[0-9A-Fa-f]{4}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]) +\|")
 _ENTRY = re.compile(r"\s+(?P<name>[A-Z][\w ]{1,60}?) *: (?P<value>.*)$")
 _UNCORRECTABLE = ("HBM Double Bit Error Count", "DDR Double Bit Error Count")
-_NAMES = frozenset({"NPU ID", "Chip ID", "Health Status", "Health", "Error Code", "Error Information", *_UNCORRECTABLE})
+_VERSIONS = {"Software Version": "ascend-driver", "Firmware Version": "ascend-firmware"}
+_NAMES = frozenset(
+    {"NPU ID", "Chip ID", "Health Status", "Health", "Error Code", "Error Information", *_UNCORRECTABLE, *_VERSIONS}
+)
 _MEMORY = re.compile(r"hbm|ddr|ecc|memory", re.IGNORECASE)
 _LINKED = re.compile(r"hccs|roce|link|pcie", re.IGNORECASE)
 _BROKEN = ("alarm", "critical")
@@ -29,7 +32,7 @@ def sniff(head: Head) -> Verdict:
     if "| npu-smi " in head.text or ("| NPU   Name" in head.text and "Hugepages-Usage" in head.text):
         return Verdict(0.95, "npu-smi info")
     names = {match["name"] for line in head.lines if (match := _ENTRY.match(line))}
-    telling = names & {"Health Status", *_UNCORRECTABLE}
+    telling = names & {"Health Status", *_UNCORRECTABLE, *_VERSIONS}
     found = telling and names & {"NPU ID", "Chip ID"}
     return Verdict(0.9, "npu-smi info -t") if found else Verdict(0.0, "no output of npu-smi")
 
@@ -85,13 +88,17 @@ def _entries(
     if line is not None:
         words = [entries[name][1] for name in ("Error Code", "Error Information") if name in entries]
         yield from _chip(file, line, npu, health, " ".join(words))
+    for name, package in _VERSIONS.items():
+        if name in entries:
+            fields: dict[str, Scalar] = {"name": package, "version": entries[name][1][:40]}
+            yield state(file, entries[name][0], "host.software", fields, counting.when)
     for name in _UNCORRECTABLE:
         where, value = entries.get(name, (None, ""))
         if where is None or not value.isdigit() or len(value) > 18:
             continue
         yield counting.sample(where, "ecc_uncorrectable", int(value), npu, name.partition(" ")[0])
         if int(value):
-            fields: dict[str, Scalar] = {
+            fields = {
                 "gpu": npu,
                 "problem": "uncorrectable_ecc",
                 "value": int(value),
@@ -153,6 +160,11 @@ ADAPTER = Adapter(
                 ("host.gpu_health", {"problem": "uncorrectable_ecc", "value": 2, "gpu": "1"}),
                 ("counter", {"family": "gpu", "counter": "ecc_uncorrectable", "value": 2, "device": "1"}),
             ),
+        ),
+        Sample(
+            "\tNPU ID                         : 0\n\tSoftware Version               : 24.1.rc3\n"
+            "\tFirmware Version               : 7.5.0.1.129\n",
+            (("host.software", {"name": "ascend-firmware", "version": "7.5.0.1.129"}),),
         ),
         Sample("\tHealth Status : OK\n"),
         Sample("npu-smi was not found on this host\n"),
