@@ -31,7 +31,8 @@ _DEEPEST = 12
 def sniff(head: Head) -> Verdict:
     """GPUs with the entries that only this tool has, in one of three forms."""
     text = head.text
-    if any(_GPU.match(line) for line in head.lines) and any(f"    {name}" in text for name in _TELLING):
+    told = "GPU: " in text and any(f"    {name}" in text for name in _TELLING)
+    if told and any(_GPU.match(line) for line in head.lines):
         return Verdict(0.9, "amd-smi")
     if text.lstrip()[:1] in ("[", "{") and _JSON.search(text) and any(name in text for name in _JSON_TELLING):
         return Verdict(0.9, "amd-smi --json")

@@ -30,7 +30,7 @@ def sniff(head: Head) -> Verdict:
     """Rows with the mark of a source, or the heading of the statistics."""
     if "+/-" in head.text and any(_SOURCE.match(line) for line in head.lines):
         return Verdict(0.95, "chronyc sources")
-    if any(_CSV.match(line) for line in head.lines):
+    if head.text[:1] in ("^", "=", "#") and any(_CSV.match(line) for line in head.lines):
         return Verdict(0.9, "chronyc -c sources")
     found = "Std Dev" in head.text and any(_STATISTICS.match(line) for line in head.lines)
     return Verdict(0.9, "chronyc sourcestats") if found else Verdict(0.0, "no sources of a time service")

@@ -47,7 +47,7 @@ ADAPTER = Adapter(
     read=read,
     samples=(
         Sample(
-            "6,3964,206764307,-;nvme0: ready\n SUBSYSTEM=pci\n6,3965,206764309,-;next\n4,4011,206764999,-;after the gap\n",
+            "6,3964,206764307,-;ready\n SUBSYSTEM=pci\n6,3965,206764309,-;next\n4,4011,206764999,-;after the gap\n",
             (("host.kernel_log_gap", {"suppressed": 45}),),
             path="kmsg.txt",
         ),

@@ -31,6 +31,8 @@ def sniff(head: Head) -> Verdict:
     """The title of the summary, or the entries of one chip."""
     if "| npu-smi " in head.text or ("| NPU   Name" in head.text and "Hugepages-Usage" in head.text):
         return Verdict(0.95, "npu-smi info")
+    if "NPU ID" not in head.text and "Chip ID" not in head.text:
+        return Verdict(0.0, "no output of npu-smi")
     names = {match["name"] for line in head.lines if (match := _ENTRY.match(line))}
     telling = names & {"Health Status", *_UNCORRECTABLE, *_VERSIONS}
     found = telling and names & {"NPU ID", "Chip ID"}

@@ -25,7 +25,7 @@ _CARD = re.compile(r"card(?P<gpu>\d{1,4})$")
 
 def sniff(head: Head) -> Verdict:
     """The title of the tool, or cards as JSON."""
-    if any(_TITLE.match(line) for line in head.lines):
+    if "ROC" in head.text and any(_TITLE.match(line) for line in head.lines):
         return Verdict(0.95, "rocm-smi")
     text = head.text.lstrip()
     found = text.startswith("{") and re.match(r'\{\s*"(?:card\d+|system)": ?\{', text)

@@ -22,7 +22,7 @@ def sniff(head: Head) -> Verdict:
     """The heading of the list, or the line that says that it is empty."""
     if "ACTIVE" in head.text and any(_HEADER.match(line) for line in head.lines):
         return Verdict(0.9, "list of units")
-    found = any(_NONE.match(line) for line in head.lines)
+    found = "loaded units listed" in head.text and any(_NONE.match(line) for line in head.lines)
     return Verdict(0.9, "empty list of units") if found else Verdict(0.0, "no list of units")
 
 
