@@ -23,8 +23,10 @@ _OF_SERVERS = re.compile(
 )
 _ON_DISKS = re.compile(r"ext[234]|xfs|btrfs|zfs|f2fs")
 _NOT_WRITTEN = re.compile(
-    r"/(?:snap|boot|sys|proc|run|dev|media|cdrom|usr|etc/|var/lib/(?:docker|containerd|kubelet)/)"
+    r"/(?:snap|boot|sys|sysroot|proc|run|dev|media|cdrom|usr|lib\w*|bin|sbin|etc|opt|nix|"
+    r"var/lib/(?:docker|containerd|kubelet))(?:/|$)"
 )
+"""Where no job writes; container runtimes mount files of the driver read-only there."""
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a mount point that is looked for, not a file that is used
 _LEAST = 2
 
@@ -114,6 +116,10 @@ ADAPTER = Adapter(
         ),
         Sample(_MOUNT_INFO, (("host.mount", {"mount": "/data", "type": "nfs4", "soft": False}),)),
         Sample("proc on /proc type proc (rw,nosuid)\n/dev/nvme0n1p2 on / type ext4 (rw,relatime)\n"),
+        Sample(
+            "proc /proc proc rw,nosuid 0 0\n/dev/nvme0n1p2 /usr/bin/nvidia-smi ext4 ro,nosuid,nodev,relatime 0 0\n",
+            path="proc/mounts",
+        ),
         Sample("the scratch is mounted on /scratch type nfs4 rw\n"),
     ),
 )
