@@ -1,9 +1,9 @@
 """Events of torchrun's agent, one JSON object on a line (torch 1.9 .. 2.9).
 
 Written by the logger ``torchelastic`` where an event handler is configured
-(``torch/distributed/elastic/events/api.py``). The agent calls a worker ``FAILED`` where that worker failed by itself and
-``TERMINATED`` where the agent ended it. Times in these events are 0 in most versions and are not read. Events of the
-rendezvous carry their text in ``message`` and are read like any JSON log line.
+(``torch/distributed/elastic/events/api.py``). The agent calls a worker ``FAILED`` where that worker failed by itself
+and ``TERMINATED`` where the agent ended it. Times in these events are 0 in most versions and are not read. Events of
+the rendezvous carry their text in ``message`` and are read like any JSON log line.
 """
 
 from __future__ import annotations

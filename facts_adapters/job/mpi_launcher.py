@@ -141,7 +141,14 @@ BLOCK = BlockReader(
     name="mpi_launcher",
     literals=(
         *("BAD TERMINATION OF ONE OF YOUR", " RUNNING AT ", "noticed that process rank", "has exited due to process"),
-        *("KILLED BY SIGNAL: ", "WITH THE EXIT STRING", "Process name: [", "processes exited with non-zero status", "MPI_ABORT was invoked", "*** An error occurred in MPI_"),
+        *(
+            "KILLED BY SIGNAL: ",
+            "WITH THE EXIT STRING",
+            "Process name: [",
+            "processes exited with non-zero status",
+            "MPI_ABORT was invoked",
+            "*** An error occurred in MPI_",
+        ),
     ),
     begins=begins,
     continues=continues,
