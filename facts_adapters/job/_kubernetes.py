@@ -62,6 +62,26 @@ def _rows(part: str) -> tuple[ReasonRule, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class ConditionRule:
+    """A row of the table of node conditions."""
+
+    type: re.Pattern[str]
+    status: re.Pattern[str]
+    kind: str
+    constants: Mapping[str, Scalar]
+
+
+@cache
+def condition_rules() -> tuple[ConditionRule, ...]:
+    """Which conditions of a node are abnormal in which status, and what follows."""
+    profile = load_document(BUILTIN / "profiles" / "kubernetes_reasons.yaml").value
+    return tuple(
+        ConditionRule(re.compile(row["type"]), re.compile(row["status"]), str(row["emits"]), row.get("set", {}))
+        for row in profile["nodes"]
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Happening:
     """An event, the end of a container or a condition, with where it stands and when it was."""
 

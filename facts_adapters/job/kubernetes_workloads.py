@@ -90,7 +90,8 @@ ADAPTER = Adapter(
         ),
         Sample(
             "apiVersion: v1\nitems:\n- apiVersion: batch.volcano.sh/v1alpha1\n  kind: Job\n  metadata:\n"
-            "    name: vc-llm\n  status:\n    minAvailable: 16\n    running: 12\n    pending: 4\n    state:\n      phase: Pending\n"
+            "    name: vc-llm\n  status:\n    minAvailable: 16\n    running: 12\n    pending: 4\n    state:\n"
+            "      phase: Pending\n"
             '      lastTransitionTime: "2026-02-01T10:00:00Z"\n'
             "- apiVersion: scheduling.volcano.sh/v1beta1\n  kind: PodGroup\n  metadata:\n    name: vc-llm-pg\n"
             "  status:\n"
@@ -117,7 +118,8 @@ ADAPTER = Adapter(
         Sample(
             '{"kind":"List","items":[{"kind":"RayCluster","metadata":{"name":"ray-a"},"status":{"state":"failed","reason":'
             '"pods quota exceeded","desiredWorkerReplicas":4,"readyWorkerReplicas":3,"conditions":[{"type":'
-            '"HeadPodReady","status":"False","reason":"ContainersNotReady","message":"containers with unready status: [ray-head]"}]}},'
+            '"HeadPodReady","status":"False","reason":"ContainersNotReady","message":'
+            '"containers with unready status: [ray-head]"}]}},'
             '{"kind":"RayJob","metadata":{"name":"ray-b"},"status":{"jobStatus":"FAILED","jobDeploymentStatus":"Failed",'
             '"reason":"AppFailed","message":"Job entrypoint command failed with exit code 1","endTime":'
             '"2026-02-01T10:00:00Z"}}]}\n',
