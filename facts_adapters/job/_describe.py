@@ -57,7 +57,7 @@ def described(lines: Iterable[Line]) -> Iterator[Described]:
             items[-1][key] = below
             levels.append((indent + 2, below))
         else:
-            items[-1].setdefault(key, int(value) if value.isdigit() and len(value) < 16 else value)
+            items[-1].setdefault(key, int(value) if value.isdecimal() and len(value) < 16 else value)
     if found:
         yield _plain(found)
 

@@ -34,10 +34,10 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
     head = _HEAD.search(block.lines[0].text)
     pairs = {match["key"]: match["value"] for line in block.lines if (match := _PAIR.match(line.text))}
     index, number = pairs.get("Process index", ""), pairs.get("Num processes", "")
-    if not head or head["kind"] == "NO" or not index.isdigit() or len(index) > 6:
+    if not head or head["kind"] == "NO" or not index.isdecimal() or len(index) > 6:
         return
     fields: dict[str, Scalar] = {"phase": "startup", "what": "init_process_group"}
-    if number.isdigit() and len(number) <= 7:
+    if number.isdecimal() and len(number) <= 7:
         fields["total"] = int(number)
     yield Observation("job.phase_mark", block.source(block.lines[0].number), fields, rank=int(index))
 

@@ -81,7 +81,7 @@ def _error(raw: Any) -> str:
 
 
 def _number(value: Any) -> int | None:
-    if isinstance(value, str) and value.isdigit() and len(value) <= 10:
+    if isinstance(value, str) and value.isdecimal() and len(value) <= 10:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 

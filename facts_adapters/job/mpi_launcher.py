@@ -30,25 +30,27 @@ _OPEN = re.compile(
 _RULE = re.compile(r"\s*(?:-{20,}|={20,}|\*{20,})\s*$")
 _MOST_LINES = 14
 
-_RUNNING = re.compile(r"(?:RANK (?P<rank>\d+) )?PID (?P<pid>\d+) RUNNING AT (?P<host>\S+)")
-_KILLED = re.compile(r"KILLED BY SIGNAL: (?P<signal>\d+)")
-_STRING = re.compile(r"EXIT STRING: .{0,60}\(signal (?P<signal>\d+)\)")
-_CODE = re.compile(r"EXIT CODE: (?P<code>\d+)")
+_RUNNING = re.compile(r"(?:RANK (?P<rank>\d{1,10}) )?PID (?P<pid>\d{1,10}) RUNNING AT (?P<host>\S+)")
+_KILLED = re.compile(r"KILLED BY SIGNAL: (?P<signal>\d{1,10})")
+_STRING = re.compile(r"EXIT STRING: .{0,60}\(signal (?P<signal>\d{1,10})\)")
+_CODE = re.compile(r"EXIT CODE: (?P<code>\d{1,10})")
 
 _NOTICED = re.compile(
-    r"noticed that process rank (?P<rank>\d+) with PID (?P<pid>\d+) on node (?P<host>\S+) exited"
-    r"(?: on signal (?P<signal>\d+))?"
+    r"noticed that process rank (?P<rank>\d{1,10}) with PID (?P<pid>\d{1,10}) on node (?P<host>\S+) exited"
+    r"(?: on signal (?P<signal>\d{1,10}))?"
 )
 _IMPROPER = re.compile(
-    r"has exited due to process rank (?P<rank>\d+) with PID (?P<pid>\d+) on node (?P<host>\S+) (?P<how>exiting|calling)"
+    r"has exited due to process rank (?P<rank>\d{1,10}) with PID (?P<pid>\d{1,10}) on node (?P<host>\S+) (?P<how>exiting|calling)"
 )
-_FIRST = re.compile(r"Process name: \[(?:\[\d+,\d+\],|prterun-(?P<host>[\w.-]+)-\d+@\d+,|[\w.@-]+,)(?P<rank>\d+)\]")
-_FIRST_CODE = re.compile(r"Exit code: +(?P<code>\d+)")
-_ABORT = re.compile(r"MPI_ABORT was invoked on rank (?P<rank>\d+) in communicator (?P<comm>\S+)")
-_ABORT_CODE = re.compile(r"(?:with errorcode|Errorcode:) (?P<code>-?\d+)")
-_PROC = re.compile(r"Proc: \[\[\d+,\d+\],(?P<rank>\d+)\]")
+_FIRST = re.compile(
+    r"Process name: \[(?:\[\d+,\d+\],|prterun-(?P<host>[\w.-]+)-\d+@\d+,|[\w.@-]+,)(?P<rank>\d{1,10})\]"
+)
+_FIRST_CODE = re.compile(r"Exit code: +(?P<code>\d{1,10})")
+_ABORT = re.compile(r"MPI_ABORT was invoked on rank (?P<rank>\d{1,10}) in communicator (?P<comm>\S+)")
+_ABORT_CODE = re.compile(r"(?:with errorcode|Errorcode:) (?P<code>-?\d{1,10})")
+_PROC = re.compile(r"Proc: \[\[\d+,\d+\],(?P<rank>\d{1,10})\]")
 _CALL = re.compile(r"\*\*\* An error occurred in (?P<call>MPI_\w+)")
-_REPORTED = re.compile(r"\*\*\* reported by process \[\d+,(?P<rank>\d+)\]")
+_REPORTED = re.compile(r"\*\*\* reported by process \[\d+,(?P<rank>\d{1,10})\]")
 _ERROR = re.compile(r"\*\*\* (?P<error>MPI_ERR_\w+: [^*]{1,120}?)(?: \*\*\*|$)")
 
 

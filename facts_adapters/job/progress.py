@@ -27,19 +27,19 @@ _BAR = re.compile(
 _OPEN_BAR = re.compile(
     r"(?:^|(?P<label>[^|%\r\n\[\]]{0,120}?)[: ] {0,20})(?P<done>\d{1,12})"
     r"(?P<unit>it|batch|step|examples|ex|rows|files| [a-z]{2,12}) "
-    r"\[(?P<elapsed>(?:\d+:)?\d+:\d\d), +[\d.?]+ ?(?:[kMGT]?i?[A-Za-z]+/s|s/[A-Za-z]+)"
+    r"\[(?P<elapsed>(?:\d{1,6}:)?\d{1,6}:\d\d), +[\d.?]+ ?(?:[kMGT]?i?[A-Za-z]+/s|s/[A-Za-z]+)"
 )
 """tqdm without a total: ``Epoch 0: 120it [02:03,  1.03s/it]``."""
 
 _RICH = re.compile(
     r"(?P<label>[A-Za-z][\w./-]{0,20}(?: [\w./-]{1,20}){0,3}) {1,20}[\u2500-\u257f]{3,300} {1,300}"
-    r"(?P<done>\d+)/(?P<total>\d+) (?P<elapsed>\d+:\d\d:\d\d) \S (?P<remaining>\d+:\d\d:\d\d|-:--:--)"
+    r"(?P<done>\d+)/(?P<total>\d+) (?P<elapsed>\d{1,6}:\d\d:\d\d) \S (?P<remaining>\d{1,6}:\d\d:\d\d|-:--:--)"
 )
 """rich in Lightning: ``Epoch 3/9 ---- 120/1000 0:02:03 * 0:15:04 1.03it/s``."""
 
 _KERAS = re.compile(
-    r"(?:^|\s)(?P<done>\d+)/(?P<total>\d+) (?:\[[=>.]{10,60}\] - (?:ETA: (?P<eta>(?:\d+:)*\d+s?)|(?P<took>\d+)s)"
-    r"|[\u2500-\u257f]{5,60} (?P<left>(?:\d+:)*\d+s?))"
+    r"(?:^|\s)(?P<done>\d+)/(?P<total>\d+) (?:\[[=>.]{10,60}\] - (?:ETA: (?P<eta>(?:\d{1,6}:){0,3}\d{1,6}s?)|(?P<took>\d+)s)"
+    r"|[\u2500-\u257f]{5,60} (?P<left>(?:\d{1,6}:){0,3}\d{1,6}s?))"
 )
 """Keras 2: ``120/1000 [==>....] - ETA: 15:04 - loss: 2.1``, Keras 3 with another bar."""
 

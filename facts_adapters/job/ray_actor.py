@@ -41,7 +41,7 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
         if pair and pair["value"]:
             pairs.setdefault(pair["key"], pair["value"])
     pid, address = pairs.get("pid", ""), pairs.get("ip", "")
-    if not pid.isdigit() or len(pid) > 10:
+    if not pid.isdecimal() or len(pid) > 10:
         return
     fields: dict[str, Scalar] = {"reporter": "ray", "pid": int(pid)}
     code = _EXIT.search(block.lines[-1].text)

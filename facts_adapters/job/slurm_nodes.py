@@ -55,7 +55,7 @@ def hosts(text: str) -> list[str]:
             continue
         for span in match["numbers"].split(","):
             first, _, last = span.partition("-")
-            if not first.isdigit() or not (last or first).isdigit() or len(first) > 9 or len(last) > 9:
+            if not first.isdecimal() or not (last or first).isdecimal() or len(first) > 9 or len(last) > 9:
                 continue
             for number in range(int(first), min(int(last or first), int(first) + _MOST_HOSTS) + 1):
                 found.append(f"{match['prefix']}{number:0{len(first)}d}{match['suffix']}")
