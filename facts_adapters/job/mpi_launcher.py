@@ -40,7 +40,8 @@ _NOTICED = re.compile(
     r"(?: on signal (?P<signal>\d{1,10}))?"
 )
 _IMPROPER = re.compile(
-    r"has exited due to process rank (?P<rank>\d{1,10}) with PID (?P<pid>\d{1,10}) on node (?P<host>\S+) (?P<how>exiting|calling)"
+    r"has exited due to process rank (?P<rank>\d{1,10}) with PID (?P<pid>\d{1,10}) on node (?P<host>\S+) "
+    r"(?:exiting|calling)"
 )
 _FIRST = re.compile(
     r"Process name: \[(?:\[\d+,\d+\],|prterun-(?P<host>[\w.-]+)-\d+@\d+,|[\w.@-]+,)(?P<rank>\d{1,10})\]"

@@ -38,7 +38,8 @@ _RICH = re.compile(
 """rich in Lightning: ``Epoch 3/9 ---- 120/1000 0:02:03 * 0:15:04 1.03it/s``."""
 
 _KERAS = re.compile(
-    r"(?:^|\s)(?P<done>\d+)/(?P<total>\d+) (?:\[[=>.]{10,60}\] - (?:ETA: (?P<eta>(?:\d{1,6}:){0,3}\d{1,6}s?)|(?P<took>\d+)s)"
+    r"(?:^|\s)(?P<done>\d+)/(?P<total>\d+) "
+    r"(?:\[[=>.]{10,60}\] - (?:ETA: (?P<eta>(?:\d{1,6}:){0,3}\d{1,6}s?)|\d{1,9}s)"
     r"|[\u2500-\u257f]{5,60} (?P<left>(?:\d{1,6}:){0,3}\d{1,6}s?))"
 )
 """Keras 2: ``120/1000 [==>....] - ETA: 15:04 - loss: 2.1``, Keras 3 with another bar."""
