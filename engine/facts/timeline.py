@@ -14,6 +14,7 @@ from engine.facts.counters import CounterProfile, counter_facts
 from engine.facts.episodes import fold
 from engine.facts.manifest import Manifest
 from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
+from engine.facts.steps import diverging_steps
 from engine.facts.vocabulary import Vocabulary
 
 TIMED = ("fault", "symptom", "activity")
@@ -74,6 +75,7 @@ def build_timeline(
     derived = [
         *differing_settings(facts, vocabulary),
         *lagging_ranks(facts, _known_ranks(facts, manifest), _covered_ranks(facts, manifest)),
+        *diverging_steps(observations),
     ]
     _fill_hosts(derived, _rank_hosts(observations))
     facts.extend(fold([place.fact(item) for item in derived], vocabulary))
