@@ -3,8 +3,8 @@
 A single snapshot says only "not zero since an unknown time". A counter at its ceiling says nothing about change, a
 counter that is absent says nothing at all. Which rise means something is knowledge (``profiles/counters.yaml``).
 
-Two samples are compared only where their order is known: by time, by the labels of their snapshots, or by their lines in
-one file. Of one snapshot that several tools show, one is taken: it is no second sample.
+Two samples are compared only where their order is known: by time, by the labels of their snapshots, or by their lines
+in one file. Of one snapshot that several tools show, one is taken: it is no second sample.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ def _series_key(sample: CounterSample) -> tuple[object, ...]:
 
 
 def _in_order(samples: Sequence[CounterSample], place: Place) -> list[CounterSample]:
-    """The samples of one counter by time, or by label where not every time is known; of one snapshot those of one file."""
+    """The samples of one counter by time, or by label where a time is missing; of one snapshot those of one file."""
     times = {id(sample): place(sample).earliest for sample in samples}
     dated = None not in times.values()
 
@@ -190,7 +190,7 @@ def _judge(
         if last.value < spec.min_value or spec.context:
             return None
         return _observe(f"{family.branch}.counter_value", last, {**fields, "value": last.value})
-    if spec.ceiling is not None and first.value >= spec.ceiling and last.value >= spec.ceiling:
+    if spec.ceiling is not None and {sample.value for sample in ordered} == {spec.ceiling}:
         return _observe(f"{family.branch}.counter_saturated", last, fields)
     delta, resets = (sum(sample.value for sample in ordered), 0) if family.deltas else _delta(ordered)
     moving = ordered if family.deltas else _moving(ordered)

@@ -36,6 +36,14 @@ _PHYSICAL = {
     "phytest": "test",
 }
 _MANAGEMENT = re.compile(r"eno\d$|enx|mgmt|usb|idrac|docker|veth|cali|lxc|virbr|lo$|cni|flannel|br-|tunl|vxlan")
+_VIRTUAL = re.compile(
+    r"docker|veth|cali|lxc|virbr|lo$|cni|flannel|br-|tunl|vxlan|cilium|dummy|ifb\d|kube-|nodelocal|ovs-|sit\d|gre|erspan"
+    r"|ip6tnl|tun\d|tap|wg\d|tailscale|antrea|genev|nerdctl|podman|weave"
+)
+_RDMA_DEVICE = re.compile(
+    r"(?:^|[/_.=-])(?P<device>(?:mlx[45]_(?:bond_)?\d+|bnxt_re\d+|irdma\d+|efa_\d+|rdmap\d+s\d+\w*|rocep\d+s\w+|ibp\d+s\w+"
+    r"|hns_\d+|ionic_\d+|hfi1_\d+))(?=$|[/_.:=-])"
+)
 
 
 def netdev_of_path(path: str) -> str | None:
@@ -47,6 +55,17 @@ def netdev_of_path(path: str) -> str | None:
 def role_of(netdev: str) -> str:
     """``management`` for onboard, virtual and container interfaces, ``data`` for the others."""
     return "management" if _MANAGEMENT.match(netdev) else "data"
+
+
+def is_virtual(netdev: str) -> bool:
+    """Whether an interface is one of containers, bridges or tunnels: its counters tell nothing of a NIC."""
+    return _VIRTUAL.match(netdev) is not None
+
+
+def rdma_of_path(path: str) -> str | None:
+    """The RDMA device that the name of a file, or else of a folder, holds: ``mlxlink_mlx5_3.txt``, ``mlx5_0/out``."""
+    found = _RDMA_DEVICE.findall(path)
+    return str(found[-1]) if found else None
 
 
 def port_state(text: str) -> str:

@@ -87,6 +87,10 @@ def test_a_counter_at_its_ceiling_says_nothing_about_change() -> None:
     assert kinds(sample("small", 255, at=0), sample("small", 255, at=9)) == ["nic.counter_saturated"]
 
 
+def test_a_counter_beyond_its_usual_ceiling_is_a_wider_one() -> None:
+    assert kinds(sample("small", 300, at=0), sample("small", 900, at=9)) == ["nic.counter_rise"]
+
+
 def test_normal_activity_is_not_a_fault() -> None:
     assert kinds(sample("marks", 0, at=0), sample("marks", 10**6, at=9)) == ["nic.counter_activity"]
 
