@@ -29,6 +29,7 @@ _BARE = re.compile(
     r"|resp_local_length_error|rx_(?:read|write|atomic)_requests|out_of_buffer)"
     r"\s{0,20}[:=]?\s{0,20}(?P<value>\d{1,20})\s*$"
 )
+_OTHER_COUNTER = re.compile(r"\s{0,20}[a-z]\w{0,60}\s{0,20}[:=]\s{0,20}\d{1,20}\s*$")
 _HEADING = 100
 """Characters of a line that may be a heading with the name of a device."""
 _VALUE = re.compile(r"\s*(\d+)\s*$")
@@ -69,16 +70,21 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         yield from _single(file, match, when)
         return
     device = _ports.rdma_of_path(file.path)
+    seen: set[str] = set()
     for line in _ports.lines(file):
         listed, bare = _listed(line.text), _BARE.match(line.text)
+        if bare and bare["name"] in seen:
+            continue  # of another device, or later: nothing tells which
         if bare:
+            seen.add(bare["name"])
             yield _bare(file, device, bare, quote(file, line), when)
         elif listed:
             source = quote(file, line)
             yield _sample(listed, int(listed["value"]), source, listed["host"] or file.host, file.group, when)
-        elif line.text.strip():
+        elif line.text.strip() and not _OTHER_COUNTER.match(line.text):
             stamp = context.reading(line.text)
             when = stamp or when
+            seen.clear()
             if len(line.text) <= _HEADING:
                 device = _ports.rdma_of_path(line.text.replace(" ", "/")) or device
 
@@ -162,6 +168,14 @@ ADAPTER = Adapter(
             (("counter", {"counter": "rx_write_requests", "value": 880, "device": "mlx5_3"}),),
             "n1/hw_counters_mlx5_3.txt",
         ),
+        Sample(
+            "mlx5_0\nout_of_buffer:0\npacket_seq_err:3\nmlx5_1\nout_of_buffer:0\npacket_seq_err:9000\n",
+            (
+                ("counter", {"counter": "packet_seq_err", "value": 3, "device": "mlx5_0"}),
+                ("counter", {"counter": "packet_seq_err", "value": 9000, "device": "mlx5_1"}),
+            ),
+        ),
+        Sample("local_ack_timeout_err 4 times the last\n"),
         Sample("259\n", (), "t0/n1/notes/answer.txt"),
     ),
 )

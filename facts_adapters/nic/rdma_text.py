@@ -25,7 +25,7 @@ _LINK = re.compile(
 _STATISTIC = re.compile(
     _DEVICE + r"(?P<rest>(?:[A-Za-z]\w{1,60} \d{1,20} ?){2,200}|[A-Za-z]\w{1,60}_\w{1,60} \d{1,20} ?)$"
 )
-_STATISTIC_BEGINS = re.compile(_DEVICE + r"(?:[A-Za-z]\w{0,60} \d{1,20} ){3}")
+_STATISTIC_BEGINS = re.compile(_DEVICE + r"(?:cntn \d|(?:[A-Za-z]\w{0,60} \d{1,20} ){3})")
 _QUEUE_PAIR = re.compile(
     _DEVICE
     + r"lqpn (?P<lqpn>\d{1,9})(?: rqpn (?P<rqpn>\d{1,9}))? type (?P<type>\S+) state (?P<state>[A-Z]+)(?P<rest>.*)"
