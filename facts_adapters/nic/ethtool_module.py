@@ -12,7 +12,7 @@ from facts_adapters.quoting import quote
 
 _IDENTIFIER = re.compile(r"^[ \t]*Identifier[ \t]*:.*0x[0-9a-f]{2}", re.IGNORECASE | re.MULTILINE)
 _ALARM = re.compile(
-    r"^\s*(?P<name>[A-Za-z].*?) (?P<level>high|low) alarm\s*(?:\(Channel (?P<lane>\d+)\))?\s*:\s*On\s*$"
+    r"^\s*(?P<name>[A-Za-z].*?) (?P<level>high|low) alarm\s*(?:\(Chan(?:nel)? (?P<lane>\d+)\))?\s*:\s*On\s*$"
 )
 _FLAG = re.compile(
     r"^\s*(?P<name>Rx loss of signal|Tx loss of signal|Rx loss of lock|Tx fault)\s*:\s*(?P<value>.*Yes.*)$",
@@ -86,6 +86,14 @@ ADAPTER = Adapter(
             "\tLaser rx power low alarm   (Channel 1)    : On\n",
             (("nic.optics", {"problem": "rx_power_low", "lane": 1, "device": "eth2"}),),
             "n1/ethtool_-m_eth2",
+        ),
+        Sample(
+            "\tIdentifier                                : 0x11 (QSFP28)\n"
+            "\tVendor name                               : ACME\n"
+            "\tRcvr signal avg optical power(Channel 3)  : 0.5000 mW / -3.01 dBm\n"
+            "\tLaser bias current low alarm    (Chan 3)  : On\n"
+            "\tModule temperature high alarm             : On\n",
+            (("nic.optics", {"problem": "bias", "lane": 3}), ("nic.optics", {"problem": "temperature_high"})),
         ),
         Sample(
             "\tIdentifier                                : 0x18 (QSFP-DD)\n"

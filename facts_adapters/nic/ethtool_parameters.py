@@ -118,8 +118,8 @@ ADAPTER = Adapter(
             (("nic.ring", {"rx": 1024, "rx_max": 8192, "netdev": "eth2"}),),
         ),
         Sample(
-            "Pause parameters for eth2:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\ton\nStatistics:\n  tx_pause_frames: 14\n"
-            "  rx_pause_frames: 0\n",
+            "Pause parameters for eth2:\nAutonegotiate:\toff\nRX:\t\ton\nTX:\t\ton\nStatistics:\n"
+            "  tx_pause_frames: 14\n  rx_pause_frames: 0\n",
             (("counter", {"counter": "tx_pause_frames", "value": 14, "device": "eth2"}),),
         ),
         Sample("Features for eth2:\nrx-checksumming: on\n\ttx-checksum-ipv4: off [fixed]\n"),

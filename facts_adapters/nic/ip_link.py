@@ -68,6 +68,8 @@ def _json(
     mtu = entry.get("mtu")
     yield from _state(file, netdev, flags, mtu if isinstance(mtu, int) else None, source, when)
     stats = entry.get("stats64") or entry.get("stats") or {}
+    if _ports.is_virtual(netdev):
+        return
     for side in ("rx", "tx"):
         for name, value in (stats.get(side) or {}).items():
             if isinstance(value, int):
@@ -80,7 +82,7 @@ def _text(
 ) -> Iterator[Observation | CounterSample]:
     netdev = begin["netdev"]
     yield from _state(file, netdev, begin["flags"].split(","), int(begin["mtu"]), quote(file, block[0]), when)
-    for title, values in pairwise(block):
+    for title, values in pairwise(block) if not _ports.is_virtual(netdev) else ():
         match = _DIRECTION.match(title.text)
         if not match:
             continue
@@ -146,6 +148,26 @@ ADAPTER = Adapter(
                 ("nic.interface_down", {"netdev": "eth3", "admin_up": True, "carrier": False}),
                 ("counter", {"counter": "rx_errors", "value": 3}),
             ),
+        ),
+        Sample(
+            "7: ens1f0np0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP mode DEFAULT qlen 1000\n"
+            "    RX:  bytes packets errors dropped  missed   mcast\n"
+            "          2234    1234      2       0      31     100\n"
+            "    RX errors: length    crc   frame    fifo overrun\n"
+            "                    0      2       0       0       0\n"
+            "    TX:  bytes packets errors dropped carrier collsns\n"
+            "         22341    9999      0       0       0       0\n"
+            "    TX errors: aborted   fifo  window heartbt transns\n"
+            "                     0      0       0       0       4\n",
+            (
+                ("counter", {"counter": "rx_missed_errors", "value": 31, "device": "ens1f0np0"}),
+                ("counter", {"counter": "rx_crc_errors", "value": 2}),
+                ("counter", {"counter": "carrier_changes", "value": 4}),
+            ),
+        ),
+        Sample(
+            '[{"ifindex":9,"ifname":"veth77","flags":["BROADCAST","UP","LOWER_UP"],"mtu":1500,'
+            '"stats64":{"rx":{"errors":5},"tx":{"carrier_changes":4}}}]',
         ),
         Sample("1: lo: 127.0.0.1 is local\n", ()),
     ),
