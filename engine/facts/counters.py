@@ -19,6 +19,8 @@ from typing import Any
 from engine.facts.model import SECOND, CounterSample, Observation, Reading, Scalar, Span
 
 EARLY_WORDS = ("before", "baseline", "healthy", "pre", "start", "begin", "prev", "old", "first")
+LARGEST = 2**64 - 1
+"""What a counter can show; a larger number is damage."""
 LATE_WORDS = ("after", "incident", "post", "end", "final", "now", "new", "second", "last")
 
 
@@ -118,7 +120,8 @@ def counter_facts(samples: Sequence[CounterSample], profile: CounterProfile, pla
     """
     series: dict[tuple[object, ...], list[CounterSample]] = defaultdict(list)
     for sample in samples:
-        series[_series_key(sample)].append(sample)
+        if 0 <= sample.value <= LARGEST:
+            series[_series_key(sample)].append(sample)
     found: list[Observation] = []
     still: dict[_Class, list[CounterSample]] = defaultdict(list)
     stirred: set[_Class] = set()

@@ -91,6 +91,10 @@ def test_a_counter_beyond_its_usual_ceiling_is_a_wider_one() -> None:
     assert kinds(sample("small", 300, at=0), sample("small", 900, at=9)) == ["nic.counter_rise"]
 
 
+def test_numbers_that_no_counter_can_show_are_left_out() -> None:
+    assert kinds(sample("retries", 5, at=0), sample("retries", 10**400, at=9)) == ["nic.counter_value"]
+
+
 def test_normal_activity_is_not_a_fault() -> None:
     assert kinds(sample("marks", 0, at=0), sample("marks", 10**6, at=9)) == ["nic.counter_activity"]
 
