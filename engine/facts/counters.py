@@ -19,9 +19,9 @@ from typing import Any
 from engine.facts.model import SECOND, CounterSample, Observation, Reading, Scalar, Span
 
 EARLY_WORDS = ("before", "baseline", "healthy", "pre", "start", "begin", "prev", "old", "first")
+LATE_WORDS = ("after", "incident", "post", "end", "final", "now", "new", "second", "last")
 LARGEST = 2**64 - 1
 """What a counter can show; a larger number is damage."""
-LATE_WORDS = ("after", "incident", "post", "end", "final", "now", "new", "second", "last")
 
 
 @dataclass(frozen=True, slots=True)

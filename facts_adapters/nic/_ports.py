@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Context, EvidenceFile, Head, Line, Verdict
-from facts_adapters.quoting import line_at
 
 Fields = Mapping[str, Scalar | None]
 """Fields of an observation; those that are ``None`` are left out."""
@@ -177,16 +177,38 @@ def pairs_by_port(
     return common, ports
 
 
-def json_rows(text: str, warn: Callable[[int, str], None]) -> list[dict[str, Any]]:
-    """The objects of a JSON array, or a single object; of a cut or damaged file those before the damage."""
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An object of a JSON array, the line it begins in, and the text between the object before it and this one."""
+
+    entry: dict[str, Any]
+    line: int
+    gap: str
+
+    @property
+    def begins(self) -> bool:
+        """Whether another array begins here: the output of another run of the command."""
+        return "[" in self.gap or "," not in self.gap
+
+    def stamp(self, context: Context) -> Reading | None:
+        """The time that stands between two outputs."""
+        words = (line.strip(" ,[]") for line in self.gap.splitlines())
+        return next((found for word in words if word and (found := context.reading(word[:100]))), None)
+
+
+def json_rows(text: str, warn: Callable[[int, str], None]) -> list[Row]:
+    """The objects of JSON arrays, or single objects; of a cut or damaged file those before the damage."""
     decoder = json.JSONDecoder()
-    place = text.find("[") + 1 if text.lstrip()[:1] == "[" else 0
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
+    place = line = 0
     while (start := text.find("{", place)) >= 0:
+        gap = text[place:start]
+        line += gap.count("\n")
         try:
-            row, place = decoder.raw_decode(text, start)
+            entry, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
-            warn(line_at(text, start), f"not JSON from here on: {error}")
+            warn(line + 1, f"not JSON from here on: {error}")
             break
-        rows.append(row)
+        rows.append(Row(entry, line + 1, gap))
+        line, place = line + text.count("\n", start, end), end
     return rows

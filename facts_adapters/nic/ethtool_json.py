@@ -16,7 +16,7 @@ from engine.facts.model import CounterSample, Observation, Reading
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
 from facts_adapters.nic.ethtool_parameters import fec_mode, statistic
-from facts_adapters.quoting import line_at, quote
+from facts_adapters.quoting import quote
 
 _MARK = re.compile(
     r'"ifname"\s*:\s*"[\w.@-]{1,32}".{0,4000}?"(?:link-detected|autonegotiate|rx-max|combined-max|rx-checksumming|active'
@@ -37,13 +37,14 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     when = _ports.snapshot(file, context)
     with file.open() as stream:
         text = stream.read(_LONGEST).decode("utf-8", "replace")
-    for entry in _ports.json_rows(text, lambda number, reason: context.warn(file.path, number, reason)):
-        netdev = entry.get("ifname")
+    for row in _ports.json_rows(text, lambda number, reason: context.warn(file.path, number, reason)):
+        when = (row.stamp(context) if row.begins else None) or when
+        netdev = row.entry.get("ifname")
         if isinstance(netdev, str) and re.fullmatch(r"[\w.@-]{1,32}", netdev):
-            line = Line(line_at(text, max(text.find(f'"{netdev}"'), 0)), json.dumps(entry)[:300])
-            for kind, fields in _settings(netdev, entry):
+            line = Line(row.line, json.dumps(row.entry)[:300])
+            for kind, fields in _settings(netdev, row.entry):
                 yield _ports.observe(kind, quote(file, line), fields, host=file.host, device=netdev, when=when)
-            yield from _counters(file, netdev, entry, line, when)
+            yield from _counters(file, netdev, row.entry, line, when)
 
 
 def _settings(netdev: str, entry: Mapping[str, Any]) -> Iterator[tuple[str, _ports.Fields]]:

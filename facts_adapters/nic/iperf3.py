@@ -89,7 +89,8 @@ def _json(file: EvidenceFile, context: Context, when: Reading | None) -> Iterato
     with file.open() as stream:
         text = stream.read(_LONGEST).decode("utf-8", "replace")
     start: Mapping[str, Any] = {}
-    for row in _ports.json_rows(text, lambda number, reason: context.warn(file.path, number, reason)):
+    for found in _ports.json_rows(text, lambda number, reason: context.warn(file.path, number, reason)):
+        row = found.entry
         data = row.get("data")
         if row.get("event") in ("start", "end") and isinstance(data, dict):
             row = {str(row["event"]): data}

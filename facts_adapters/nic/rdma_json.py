@@ -14,7 +14,6 @@ from engine.facts.model import CounterSample, Observation, Reading, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
 from facts_adapters.nic.rdma_sysfs import family_of
-from facts_adapters.quoting import line_at
 
 _MARK = re.compile(r'"ifname"\s*:\s*"[^"]+".{0,400}?"(?:physical_state|port|lqpn)"\s*:', re.DOTALL)
 _NOT_COUNTERS = {"ifindex", "port", "lid", "sm_lid", "lmc", "lqpn", "rqpn", "pid", "rq-psn", "sq-psn"}
@@ -32,14 +31,10 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         raw = stream.read(_LONGEST)
     when = _ports.snapshot(file, context)
     text = raw.decode("utf-8", "replace")
-    place = 0
-    for entry in _ports.json_rows(text, lambda number, reason: context.warn(file.path, number, reason)):
-        if not isinstance(entry.get("ifname"), str):
-            continue
-        place = max(text.find(f'"{entry["ifname"]}"', place), place)
-        source = Source(file.path, line_at(text, place), json.dumps(entry)[:500])
-        place += 1
-        yield from _entry(file, entry, source, when)
+    for row in _ports.json_rows(text, lambda number, reason: context.warn(file.path, number, reason)):
+        when = (row.stamp(context) if row.begins else None) or when
+        if isinstance(row.entry.get("ifname"), str):
+            yield from _entry(file, row.entry, Source(file.path, row.line, json.dumps(row.entry)[:500]), when)
 
 
 def _entry(
