@@ -21,6 +21,7 @@ _TREE = re.compile(
     + r"))$"
 )
 _SETTING = re.compile(r"(?:^|/)net/(?P<netdev>[A-Za-z][\w.@-]{0,31})/(?P<name>operstate|mtu|speed)$")
+_ECN = re.compile(r"(?:^|/)net/(?P<netdev>[A-Za-z][\w.@-]{0,31})/ecn/roce_(?P<side>np|rp)/enable/(?P<priority>[0-7])$")
 _OTHER = re.compile(r"(?:^|/)sys/(?:class|devices/virtual)/net/[^/]{1,40}/")
 _LISTED = re.compile(
     r"\s{0,8}(?:(?P<host>[\w.-]{1,64}): ?)?(?P<path>[\w.@/-]{3,200}?):\s{0,4}(?P<value>-?[\w.]{1,24})\s*$"
@@ -35,7 +36,7 @@ _LEAST_BARE = 4
 
 
 def _sniff(head: Head) -> Verdict:
-    if _TREE.search(head.path) or _SETTING.search(head.path):
+    if _TREE.search(head.path) or _SETTING.search(head.path) or _ECN.search(head.path):
         plain = re.match(r"-?\w{1,20}\s*$", head.text) is not None
         return Verdict(1.0 if plain else 0.0, "path of a file of a network interface")
     if _OTHER.search(head.path):
@@ -58,7 +59,7 @@ def _listed(text: str) -> tuple[re.Match[str], re.Match[str]] | None:
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
     when = _ports.snapshot(file, context)
-    tree = _TREE.search(file.path) or _SETTING.search(file.path)
+    tree = _TREE.search(file.path) or _SETTING.search(file.path) or _ECN.search(file.path)
     if tree or _OTHER.search(file.path):
         for line in _ports.lines(file):
             if tree:
@@ -81,7 +82,16 @@ def _statement(
 ) -> Iterator[Observation | CounterSample]:
     parts = named.groupdict()
     netdev = named["netdev"]
-    if parts.get("counter") or parts.get("link"):
+    if parts.get("side"):
+        if value in ("0", "1"):
+            fields: _ports.Fields = {
+                "priority": int(named["priority"]),
+                "enabled": value == "1",
+                "side": named["side"],
+                "netdev": netdev,
+            }
+            yield _ports.observe("nic.ecn_config", source, fields, host=host, device=netdev, when=when)
+    elif parts.get("counter") or parts.get("link"):
         yield from _sample(file, netdev, parts["counter"] or parts["link"], value, source, host, when)
     elif _ports.role_of(netdev) == "data":
         yield from _setting(netdev, parts["name"], value, source, host, when)
@@ -133,6 +143,7 @@ ADAPTER = Adapter(
         "nic.counter_activity",
         "nic.counter_value",
         "nic.interface_down",
+        "nic.ecn_config",
         "nic.mtu",
         "nic.rate",
     ),
@@ -169,6 +180,11 @@ ADAPTER = Adapter(
             "rx_bytes:8812\nrx_crc_errors:4\nrx_dropped:0\nrx_errors:4\nrx_packets:12\n",
             (("counter", {"counter": "rx_crc_errors", "value": 4, "device": "eth2"}),),
             "n1/cat_eth2.txt",
+        ),
+        Sample(
+            "0\n",
+            (("nic.ecn_config", {"priority": 3, "enabled": False, "side": "rp", "netdev": "eth2"}),),
+            "n1/sys/class/net/eth2/ecn/roce_rp/enable/3",
         ),
         Sample("up\n", (), "n1/sys/class/net/eth2/operstate"),
         Sample("2\n", (), "n1/sys/class/net/cali77aa/carrier_changes"),
