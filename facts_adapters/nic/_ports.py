@@ -68,6 +68,23 @@ def rdma_of_path(path: str) -> str | None:
     return str(found[-1]) if found else None
 
 
+_HEADING = re.compile(
+    r"^[\s=#*<>\[\]-]{0,20}(?:(?:interface|iface|dev|device|netdev|nic|port)[\s:=]{1,3})?"
+    r"(?P<name>mlx[45]_(?:bond_)?\d{1,3}|bnxt_re\d{1,3}|(?:e(?:th|n[opsx])|bond|roce|rdma|hsn)\w{0,20}\d\w{0,20}"
+    r"|ib(?:\d{1,2}|[ps]\w{1,20}))[\s=#*<>\[\]:-]{0,20}$",
+    re.IGNORECASE,
+)
+
+
+def heading(text: str) -> str | None:
+    """The interface or device that a line of nothing else names, as loops of scripts print it: ``=== eth2 ===``.
+
+    Names that hosts have as well (``gpu03``) are none.
+    """
+    match = _HEADING.match(text) if len(text) <= 80 else None
+    return match["name"] if match else None
+
+
 def port_state(text: str) -> str:
     """``active``, ``down``, ``init``, ``armed`` or ``unknown`` of any tool's word for the logical state."""
     match = _STATE.search(text)

@@ -34,7 +34,11 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     del context
     named: str | None = None
     lines = list(_ports.lines(file))
-    commands = {line.number: match["netdev"] for line in lines if (match := _COMMAND.search(line.text))}
+    commands: dict[int, str] = {}
+    for line in lines:
+        command, title = _COMMAND.search(line.text), _ports.heading(line.text)
+        if command or title:
+            commands[line.number] = title or (command["netdev"] if command else "")
     for begin, block in _ports.blocks(lines, _BEGINS):
         for number in range(block[0].number - 1, max(block[0].number - 4, 0), -1):
             named = commands.get(number, named)
@@ -124,6 +128,10 @@ ADAPTER = Adapter(
             "driver: bnxt_en\nversion: 6.1.0\nfirmware-version: 230.0.157.0/pkg 230.1.116.0\n",
             (("nic.firmware", {"version": "230.0.157.0", "device": "ens2f0"}),),
             "n1/ethtool_-i_ens2f0",
+        ),
+        Sample(
+            "[ens1f1np1]\ndriver: mlx5_core\nfirmware-version: 28.39.4082 (MT_0000000838)\n",
+            (("nic.firmware", {"version": "28.39.4082", "device": "ens1f1np1"}),),
         ),
         Sample("Settings for eno2:\n\tSpeed: 100Mb/s\n\tLink detected: yes\n"),
         Sample("driver: storage\nversion: 1\n", ()),

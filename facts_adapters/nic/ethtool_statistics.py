@@ -75,14 +75,15 @@ def _blocks(file: EvidenceFile, context: Context) -> Iterator[_Block]:
             block.entries.append((line, entry))
             continue
         command, header = _COMMAND.search(line.text), _HEADER.match(line.text.strip())
-        stamp = None if command else context.reading(line.text)
-        if block.entries and (command or stamp or header):
+        title = _ports.heading(line.text)
+        stamp = None if command or title else context.reading(line.text)
+        if block.entries and (command or stamp or header or title):
             yield block
             block = _Block(block.netdev, block.when)
         if header:
             block.netdev, block.whole = header["netdev"] or block.netdev, True
-        if command:
-            block.netdev = command["netdev"] or command["file"]
+        if command or title:
+            block.netdev = title or (command["netdev"] or command["file"] if command else None)
         block.when = stamp or block.when
     if block.entries:
         yield block
@@ -194,6 +195,14 @@ ADAPTER = Adapter(
             (
                 ("counter", {"family": "ethtool_bnxt", "counter": "rx_discards", "value": 9, "queue": 1}),
                 ("counter", {"counter": "rx_stat_discard", "value": 12}),
+            ),
+        ),
+        Sample(
+            "=== eth2 ===\nNIC statistics:\n     rx_discards_phy: 3\n"
+            "=== eth3 ===\nNIC statistics:\n     rx_discards_phy: 9\n",
+            (
+                ("counter", {"counter": "rx_discards_phy", "value": 3, "device": "eth2"}),
+                ("counter", {"counter": "rx_discards_phy", "value": 9, "device": "eth3"}),
             ),
         ),
         Sample("NIC statistics:\n     rx_packets: 12\n", (), "n1/ethtool_S_dummy0.txt"),

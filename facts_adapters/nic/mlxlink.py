@@ -43,6 +43,8 @@ _COUNTERS = {
     "Effective Physical Errors": "effective_physical_errors",
     "Symbol Errors": "symbol_errors",
 }
+Pairs = dict[str, tuple[Source, str]]
+"""Values by name, each with its place."""
 _NO_VALUE = re.compile(r"15E-255|N/A|^$")
 _HIGH_BER = 1e-5
 """Raw bit error rate above this is outside what RS-FEC links run at."""
@@ -56,31 +58,46 @@ def _sniff(head: Head) -> Verdict:
 
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
-    device = _ports.rdma_of_path(file.path)
     when = _ports.snapshot(file, context)
-    pairs: dict[str, tuple[Source, str]] = {}
+    unnamed = False
+    for device, pairs in _blocks(file, context):
+        if device or not unnamed:
+            yield from _counters(file, device, pairs, when)
+        unnamed = unnamed or not device
+        for observation in (*_reason(pairs), *_errors(pairs), *_state(pairs), *_module(pairs), *_link(pairs)):
+            observation.host, observation.device, observation.when = file.host, device, when
+            yield observation
+
+
+def _blocks(file: EvidenceFile, context: Context) -> Iterator[tuple[str | None, Pairs]]:
+    """The device, where it is told, and the values of each output in the file."""
+    device = _ports.rdma_of_path(file.path)
+    pairs: Pairs = {}
+    found = False
     for line in _ports.lines(file):
         match = _PAIR.match(line.text)
-        command = _DEVICE.search(line.text)
-        if command:
-            yield from _facts(file, device, pairs, when)
-            pairs, device = {}, command["command"] or device
+        command, title = _DEVICE.search(line.text), _ports.heading(line.text)
+        if pairs and (command or title or line.text.startswith("Operational Info")):
+            yield device, pairs
+            pairs, found = {}, True
+        if command or title:
+            device = title or (command["command"] if command else device)
         elif match:
             pairs.setdefault(match["name"], (quote(file, line), match["value"]))
-    if not pairs:
+    if not pairs and not found:
         with file.open() as stream:
             pairs = _from_json(file, stream.read(1 << 20), context)
-    yield from _facts(file, device, pairs, when)
+    yield device, pairs
 
 
-def _from_json(file: EvidenceFile, raw: bytes, context: Context) -> dict[str, tuple[Source, str]]:
+def _from_json(file: EvidenceFile, raw: bytes, context: Context) -> Pairs:
     text = raw.decode("utf-8", "replace")
     try:
         document = json.loads(text[text.index("{") :])
     except (ValueError, RecursionError) as error:
         context.warn(file.path, 1, f"not JSON: {error}")
         return {}
-    pairs: dict[str, tuple[Source, str]] = {}
+    pairs: Pairs = {}
 
     def walk(value: Any) -> None:
         if isinstance(value, dict):
@@ -95,28 +112,23 @@ def _from_json(file: EvidenceFile, raw: bytes, context: Context) -> dict[str, tu
     return pairs
 
 
-def _facts(
-    file: EvidenceFile, device: str | None, pairs: dict[str, tuple[Source, str]], when: Reading | None
-) -> Iterator[Observation | CounterSample]:
+def _counters(file: EvidenceFile, device: str | None, pairs: Pairs, when: Reading | None) -> Iterator[CounterSample]:
     for name, counter in _COUNTERS.items():
         if name in pairs and pairs[name][1].isdecimal():
             yield CounterSample(
                 source=pairs[name][0],
                 family="mlxlink",
                 counter=counter,
-                value=int(pairs[name][1]),
+                value=int(pairs[name][1][:20]),
                 host=file.host,
                 device=device,
                 group=file.group,
                 when=when,
                 adapter="mlxlink",
             )
-    for observation in (*_reason(pairs), *_errors(pairs), *_state(pairs), *_module(pairs), *_link(pairs)):
-        observation.host, observation.device, observation.when = file.host, device, when
-        yield observation
 
 
-def _state(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
+def _state(pairs: Pairs) -> Iterator[Observation]:
     if "State" in pairs and "Physical state" in pairs:
         source, state = pairs["State"]
         fields: _ports.Fields = {
@@ -126,7 +138,7 @@ def _state(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
         yield _ports.observe("nic.port_state", source, fields)
 
 
-def _link(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
+def _link(pairs: Pairs) -> Iterator[Observation]:
     """Rate and FEC of a link that is up."""
     if pairs.get("State", (None, ""))[1] != "Active":
         return
@@ -146,7 +158,7 @@ def _link(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
         yield _ports.observe("nic.fec", source, {"mode": mode})
 
 
-def _module(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
+def _module(pairs: Pairs) -> Iterator[Observation]:
     """Values of the module outside the limits that stand beside them."""
     for name, below, above in _MODULE:
         source, text = pairs.get(name, (None, ""))
@@ -162,7 +174,7 @@ def _module(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
                 yield _ports.observe("nic.optics", source, {**fields, "lane": lane if len(texts) > 1 else None})
 
 
-def _reason(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
+def _reason(pairs: Pairs) -> Iterator[Observation]:
     for name in ("Recommendation", "Down Reason", "Local Reason Opcode", "Down Blame"):
         if name not in pairs:
             continue
@@ -175,7 +187,7 @@ def _reason(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
         yield _ports.observe("nic.link_reason", source, {"reason": text, "class": kind, "side": side or "unknown"})
 
 
-def _errors(pairs: dict[str, tuple[Source, str]]) -> Iterator[Observation]:
+def _errors(pairs: Pairs) -> Iterator[Observation]:
     if "Raw Physical BER" in pairs:
         source, text = pairs["Raw Physical BER"]
         value = _rate(text)
@@ -252,6 +264,17 @@ ADAPTER = Adapter(
                 ("nic.fec", {"mode": "off"}),
                 ("nic.optics", {"problem": "temperature_high", "value": 77.0}),
                 ("counter", {"family": "mlxlink", "counter": "link_down_counter", "value": 3}),
+            ),
+        ),
+        Sample(
+            "mlx5_1\nOperational Info\n----------------\nState                              : Active\n"
+            "Physical state                     : LinkUp\nLink Down Counter                  : 1\n"
+            "mlx5_2\nOperational Info\n----------------\nState                              : Polling\n"
+            "Physical state                     : Polling\nLink Down Counter                  : 8\n",
+            (
+                ("counter", {"counter": "link_down_counter", "value": 1, "device": "mlx5_1"}),
+                ("counter", {"counter": "link_down_counter", "value": 8, "device": "mlx5_2"}),
+                ("nic.port_state", {"state": "down", "physical": "polling", "device": "mlx5_2"}),
             ),
         ),
         Sample("Operational Info: none\n", ()),
