@@ -21,7 +21,9 @@ _TRUST = re.compile(r"Priority trust state:\s*(?P<trust>dscp|pcp)")
 _MAP = re.compile(r"prio:(?P<priority>[0-7]) dscp:(?P<codes>[\d,.]+)")
 _PFC = re.compile(r"enabled((?:\s+[01]){8})\s*$")
 _DCB = re.compile(r"prio-pfc((?:\s+[0-7]:(?:on|off))+)")
-_APP = re.compile(r"^\s*dscp-prio(?P<map>(?:\s+(?:\d{1,2}|CS[0-7]|AF[1-4][1-3]|EF|VA|LE):[0-7]){1,64})\s*$")
+_APP = re.compile(
+    r"^[ \t]{0,8}dscp-prio(?P<map>(?:[ \t]{1,8}(?:\d{1,2}|CS[0-7]|AF[1-4][1-3]|EF|VA|LE):[0-7]){1,64})[ \t]*$"
+)
 _NAMED = re.compile(r"mlnx_qos\s.{0,100}?-i\s+(?P<netdev>[\w.@-]+)|dcb\s+(?:pfc|app)\s+show\s+dev\s+(?P<dcb>[\w.@-]+)")
 _ECN = re.compile(
     r"/sys/class/net/(?P<netdev>[\w.@-]+)/ecn/roce_(?P<side>np|rp)/enable/(?P<priority>[0-7])[:= ]\s*(?P<on>[01])\s*$"
