@@ -1,4 +1,4 @@
-"""``/proc/net/bonding/*``: members of a bond, their state, failures and LACP partner."""
+"""``/proc/net/bonding/*``: members of a bond, their state, failures and LACP partner (Linux ``bond_procfs.c``)."""
 
 from __future__ import annotations
 
@@ -25,6 +25,13 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     bond = name if re.fullmatch(r"bond[\w.-]*", name) else None
     when = _ports.snapshot(file, context)
     lines = list(_ports.lines(file))
+    for line in lines:
+        if _MEMBER.match(line.text):
+            break
+        if line.text.strip() == "MII Status: down":
+            yield _ports.observe(
+                "nic.bond_event", quote(file, line), {"event": "no_active"}, host=file.host, device=bond
+            )
     for line in lines:
         partner = _PARTNER.search(line.text)
         if partner and set(partner["mac"] or partner["old"] or "1") <= {"0", ":"} and "Partner" in line.text:
@@ -74,6 +81,16 @@ ADAPTER = Adapter(
                 ("counter", {"family": "bonding", "counter": "link_failure_count", "value": 3, "device": "eth2"}),
             ),
             "n1/proc/net/bonding/bond0",
+        ),
+        Sample(
+            "Ethernet Channel Bonding Driver: v6.1.0\n\nBonding Mode: IEEE 802.3ad Dynamic link aggregation\n"
+            "MII Status: down\n\nActive Aggregator Info:\n\tNumber of ports: 1\n"
+            "\tPartner Mac Address: 00:00:00:00:00:00\n\nSlave Interface: eth2\nMII Status: going down\n",
+            (
+                ("nic.bond_event", {"event": "no_active", "device": "bond1"}),
+                ("nic.bond_event", {"event": "lacp_partner_lost"}),
+            ),
+            "n1/bond1.txt",
         ),
         Sample("Bonding with the driver: v5\n", ()),
     ),

@@ -115,7 +115,7 @@ def _kept(values: list[Any]) -> Iterator[tuple[Any, str]]:
     points = [
         (point[0], str(point[1]))
         for point in values
-        if isinstance(point, list) and len(point) == 2 and isinstance(point[0], (int, float))
+        if isinstance(point, list) and len(point) == 2 and isinstance(point[0], (int, float)) and 0 < point[0] < 1e11
     ]
     for index, point in enumerate(points):
         inner = 0 < index < len(points) - 1
