@@ -39,7 +39,7 @@ def differing_settings(facts: Sequence[Fact], vocabulary: Vocabulary) -> list[Ob
 
 
 def _as_read(fact: Fact, name: str) -> str:
-    """A key as the source spells it: hosts whose tables know different names stay comparable by what one tool prints."""
+    """A key as the source spells it: what one tool prints stays comparable, whichever host has other names for it."""
     return (fact.as_read or {}).get(name) or str(fact.get(name) or "")
 
 

@@ -9,7 +9,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
-from engine.facts.model import Observation, Scalar
+from engine.facts.model import Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._gpu_state import Property, health, key
 from facts_adapters.host._statement import state
@@ -17,6 +17,7 @@ from facts_adapters.host._statement import state
 _GPU = re.compile(r"GPU (?P<gpu>[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
 _ENTRY = re.compile(r"(?P<indent> *)(?P<name>[^:]+?) *: ?(?P<value>.*)$")
 _HEADING = re.compile(r"(?P<indent> +)(?P<name>[A-Za-z][\w /()-]*?)\s*$")
+_UUID = re.compile(r"\s+GPU UUID +: (?P<uuid>GPU-[0-9a-f-]{8,50})\s*$")
 _COUNT = re.compile(r"Attached GPUs +: (?P<count>\d{1,18})")
 _DRIVER = re.compile(r"Driver Version +: (?P<version>[\d.]+)")
 
@@ -43,6 +44,9 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
             yield from health(file.path, gpu, properties)
             gpu, properties, headings = start["gpu"].lower(), [], []
             continue
+        uuid = _UUID.match(line.text)
+        if uuid and gpu:
+            yield state(file, line, "identity.gpu", {"bdf": gpu, "uuid": uuid["uuid"]})
         entry, heading = _ENTRY.match(line.text), _HEADING.match(line.text)
         indent = len(entry["indent"]) if entry else len(heading["indent"]) if heading else 0
         while headings and headings[-1][0] >= indent:
@@ -77,6 +81,10 @@ def _xml(file: EvidenceFile, lines: list[Line], context: Context) -> Iterator[Ob
     for element in root.iter("gpu"):
         gpu = (element.get("id") or "").lower()
         start = next((line.number for line in lines if f'id="{element.get("id")}"' in line.text), 1)
+        uuid = (element.findtext("uuid") or "").strip()
+        if uuid:
+            text = f"{gpu} {uuid}"
+            yield Observation("identity.gpu", Source(file.path, start, text), {"bdf": gpu, "uuid": uuid})
         yield from health(file.path, gpu, list(_walk(element, (), start)))
 
 
@@ -153,7 +161,7 @@ _DOCUMENT = """\
 ADAPTER = Adapter(
     name="nvidia_smi_query",
     branch="host",
-    emits=("host.gpu_health", "host.pcie_degraded", "host.gpu_count", "host.software"),
+    emits=("host.gpu_health", "host.pcie_degraded", "host.gpu_count", "host.software", "identity.gpu"),
     coverage="gpu_state",
     sniff=sniff,
     read=read,

@@ -73,7 +73,7 @@ def _pause(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Obs
 
 
 def _driver(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Observation]:
-    firmware = pairs.get("firmware-version")
+    firmware, bus = pairs.get("firmware-version"), pairs.get("bus-info")
     match = _FIRMWARE.match(firmware[1]) if firmware else None
     driver = pairs.get("driver")
     if firmware and match and driver and driver[1] in ("mlx5_core", "mlx4_en", "mlx4_core", "bnxt_en", "ice", "hns3"):
@@ -84,6 +84,9 @@ def _driver(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Ob
             host=file.host,
             device=netdev,
         )
+    if bus and netdev and driver and not driver[1].endswith("_rep"):
+        # a representor of a virtual function reports the address of the physical one
+        yield from _ports.names(quote(file, bus[0]), {"netdev": netdev, "bdf": bus[1]}, host=file.host)
 
 
 _READERS: dict[str, Callable[[EvidenceFile, str | None, Pairs], Iterator[Observation]]] = {
@@ -95,7 +98,7 @@ _READERS: dict[str, Callable[[EvidenceFile, str | None, Pairs], Iterator[Observa
 ADAPTER = Adapter(
     name="ethtool_settings",
     branch="nic",
-    emits=("nic.rate", "nic.interface_down", "nic.global_pause", "nic.firmware"),
+    emits=("nic.rate", "nic.interface_down", "nic.global_pause", "nic.firmware", "identity.port"),
     coverage=None,
     sniff=_sniff,
     read=_read,

@@ -13,7 +13,9 @@ _PCI = re.compile(
     re.IGNORECASE,
 )
 _BUS_ID = re.compile(r"(?:0x)?(?P<digits>[0-9a-f]{1,13})", re.IGNORECASE)
-_GUID = re.compile(r"0x(?P<plain>[0-9a-f]{8,16})|(?P<whole>[0-9a-f]{16})|(?P<parts>(?:[0-9a-f]{4}:){3}[0-9a-f]{4})", re.I)
+_GUID = re.compile(
+    r"0x(?P<plain>[0-9a-f]{8,16})|(?P<whole>[0-9a-f]{16})|(?P<parts>(?:[0-9a-f]{4}:){3}[0-9a-f]{4})", re.I
+)
 _RDMA_PORT = re.compile(r"(?P<device>[A-Za-z][\w.-]*)[:/](?P<port>\d{1,3})(?:/(?:IB|RoCE|InfiniBand|Ethernet))?")
 _LID = re.compile(r"lid (?P<lid>\d{1,7})", re.IGNORECASE)
 _INDEX = re.compile(r"(?:gpu[ _-]?)?(?P<index>\d{1,4})", re.IGNORECASE)

@@ -74,7 +74,7 @@ def _is_address(name: str) -> bool:
 
 
 def _full_names(names: Iterable[str], listed: set[str]) -> dict[str, str]:
-    """Short name for full, or full for short where the manifest lists the full one; two full names of one short: none."""
+    """Short name for full, or full for short where the manifest lists that; of two full names with one short none."""
     full: dict[str, set[str]] = defaultdict(set)
     known = set(names)
     for name in known:

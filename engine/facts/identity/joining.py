@@ -32,15 +32,17 @@ def join_hosts(
         return list(samples), []
     notes: set[str] = set()
     for item in observations:
-        if item.host in names and item.kind not in IDENTITY_KINDS:
+        if item.host is not None and item.host in names:
+            host, source = names[item.host]
             _keep(item, "host", item.host)
-            _note(notes, names[item.host][1], item.host, names[item.host][0])
-        item.host = names[item.host][0] if item.host in names else item.host
-        if item.peer in names:
+            _note(notes, source, item.host, host)
+            item.host = host
+        if item.peer is not None and item.peer in names:
             _keep(item, "peer", item.peer)
             item.peer = names[item.peer][0]
     renamed = [
-        replace(sample, host=names[sample.host][0]) if sample.host in names else sample for sample in samples
+        replace(sample, host=names[sample.host][0]) if sample.host and sample.host in names else sample
+        for sample in samples
     ]
     return renamed, sorted(notes)
 

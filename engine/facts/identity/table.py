@@ -83,51 +83,51 @@ class PortTable:
                 self._bond.add((host, slave), (host, item.device), item.source)
 
     def _port(self, item: Observation, host: Host, fields: Mapping[str, Scalar]) -> None:
-        device, port, netdev = item.device, item.port, _text(fields, "netdev")
-        split = forms.rdma_port(port) if port else None
-        if split:
-            device, port = split
-        elif port:
-            port = f"{device}:{port}" if device and port.isdigit() else None
-        function = forms.function(_text(fields, "bdf") or "")
-        rdma = device if device and device != netdev else None
-        if rdma and not forms.has_kernel_name(rdma):
+        netdev, function = _text(fields, "netdev"), forms.function(_text(fields, "bdf") or "")
+        device, port = _device_and_port(item)
+        if device and not forms.has_kernel_name(device):
             node = forms.guid(_text(fields, "guid") or "")
             if node:
-                self._hca_guid.add((host, rdma), node, item.source)
+                self._hca_guid.add((host, device), node, item.source)
             return
-        if rdma and port:
-            self._ports[host, rdma].add(port)
-            if netdev:
-                self._netdev.add((host, netdev), (rdma, port), item.source)
-        elif rdma and netdev:
-            self._planned.add((host, netdev), (host, rdma), item.source)
-        if function and rdma:
-            self._function_device.add((host, function), (host, rdma), item.source)
-        if function and netdev:
-            self._function_netdev.add((host, function), (host, netdev), item.source)
-        if item.kind == PORT_KIND and item.fields.get("bond") and netdev:
-            self._bond.add((host, netdev), (host, str(item.fields["bond"])), item.source)
-        node = forms.guid(_text(fields, "guid") or "")
-        if rdma and node:
-            self._node_guid.add(node, (host, rdma), item.source)
-        if rdma and port:
-            self._addresses(item, (host, rdma, port))
+        if netdev:
+            self._named_netdev(item, (host, netdev), function)
+        if device is None or device == netdev:
+            return
+        if function:
+            self._function_device.add((host, function), (host, device), item.source)
+        if netdev and port is None:
+            self._planned.add((host, netdev), (host, device), item.source)
+        if netdev and port:
+            self._netdev.add((host, netdev), (device, port), item.source)
+        self._addresses(item, host, device, port)
 
-    def _addresses(self, item: Observation, port: tuple[Host, str, str]) -> None:
-        guid = forms.guid(_text(item.fields, "port_guid") or "")
+    def _named_netdev(self, item: Observation, netdev: Named, function: str | None) -> None:
+        bond = _text(item.fields, "bond") if item.kind == PORT_KIND else None
+        if function:
+            self._function_netdev.add((netdev[0], function), netdev, item.source)
+        if bond:
+            self._bond.add(netdev, (netdev[0], bond), item.source)
+
+    def _addresses(self, item: Observation, host: Host, device: str, port: str | None) -> None:
+        self._ports[host, device].update((port,) if port else ())
+        node, guid = (forms.guid(_text(item.fields, name) or "") for name in ("guid", "port_guid"))
+        for known in {node, guid if port is None else None} - {None}:
+            self._node_guid.add(str(known), (host, device), item.source)
+        if port is None:
+            return
         if guid:
-            self._port_guid.add(guid, port, item.source)
+            self._port_guid.add(guid, (host, device, port), item.source)
         lid = item.fields.get("lid")
         if isinstance(lid, int) and 0 < lid < FIRST_MULTICAST_LID:
-            self._lid.add(lid, port, item.source)
+            self._lid.add(lid, (host, device, port), item.source)
 
     def is_rdma(self, host: Host, device: str) -> bool:
         """Whether a device is known as an RDMA device of the host."""
         return (host, device) in self._ports
 
     def of_device(self, host: Host, device: str) -> Port | None:
-        """The port that a netdev, a PCI function, a GUID or a LID belongs to; ``None`` where nothing certain is known."""
+        """The port that a netdev, a GUID or a LID belongs to; ``None`` where nothing certain is known."""
         if self.is_rdma(host, device):
             return None
         guid = forms.guid(device)
@@ -205,6 +205,15 @@ class PortTable:
         """The port of a device of which exactly one is known."""
         ports = self._ports.get(device, set())
         return next(iter(ports)) if len(ports) == 1 else None
+
+
+def _device_and_port(item: Observation) -> tuple[str | None, str | None]:
+    """RDMA device and ``device:port`` of a statement, whatever way the port is written."""
+    device, port = item.device, item.port
+    split = forms.rdma_port(port) if port else None
+    if split:
+        return split
+    return device, f"{device}:{int(port)}" if device and port and port.isdecimal() else None
 
 
 class GpuTable:
