@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from engine.facts import identity
 from engine.facts.bring_up import mark_bring_up
 from engine.facts.clocks import ClockBook, Placed, align_by_shared_events, collect_boots, collect_offsets
 from engine.facts.comparison import differing_settings, lagging_ranks
 from engine.facts.counters import CounterProfile, counter_facts
 from engine.facts.episodes import fold
-from engine.facts.identity import join_devices, join_hosts
 from engine.facts.identity.hosts import ADDRESS_KINDS, bare_address
 from engine.facts.manifest import Manifest
 from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
@@ -60,11 +60,11 @@ def build_timeline(
             observations.append(replace(item))
         else:
             unknown.add(item.kind)
-    samples, host_notes = join_hosts(observations, samples, manifest)
+    samples, host_notes = identity.join_hosts(observations, samples, manifest)
     observations = _without_repeats(observations)
     _fill_hosts(observations)
     _fill_ranks(observations, manifest)
-    observations, samples, device_notes = join_devices(observations, samples)
+    observations, samples, device_notes = identity.join_devices(observations, samples)
     observations = mark_bring_up(observations)
     samples.sort(key=lambda sample: (sample.source.path, sample.source.line, sample.counter))
     book = _clock_book(observations, manifest)
@@ -82,8 +82,11 @@ def build_timeline(
     ordered = sorted(facts, key=_fact_order)
     named = tuple(replace(fact, id=f"f{number}") for number, fact in enumerate(ordered, 1))
     warnings = tuple(f"no vocabulary entry for {kind}: its statements are left out" for kind in sorted(unknown))
-    clock_notes = sorted({note for fact in named if _timed(fact, vocabulary) for note in fact.assumptions})
-    return Timeline(named, (*clock_notes, *host_notes, *device_notes), warnings)
+    timed = [fact for fact in named if _timed(fact, vocabulary)]
+    clock_notes = sorted({note for fact in timed for note in fact.assumptions})
+    wrong = [fact for fact in timed if vocabulary[fact.kind].nature != "activity"]
+    name_notes = identity.assumptions(wrong, {**host_notes, **device_notes})
+    return Timeline(named, (*clock_notes, *name_notes), warnings)
 
 
 def _without_repeats(observations: Iterable[Observation]) -> list[Observation]:

@@ -5,7 +5,7 @@
 things is left as it stands: nothing is guessed.
 """
 
-from engine.facts.identity.joining import join_devices, join_hosts
+from engine.facts.identity.joining import assumptions, join_devices, join_hosts
 from engine.facts.identity.table import IDENTITY_KINDS
 
-__all__ = ["IDENTITY_KINDS", "join_devices", "join_hosts"]
+__all__ = ["IDENTITY_KINDS", "assumptions", "join_devices", "join_hosts"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, MutableSet, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ from engine.facts.identity import forms
 from engine.facts.identity.hosts import other_names
 from engine.facts.identity.table import IDENTITY_KINDS, Gpu, Host, Port, Tables
 from engine.facts.manifest import Manifest
-from engine.facts.model import CounterSample, Observation, Source
+from engine.facts.model import CounterSample, Fact, Observation, Source
 
 PORT_BRANCHES = ("nic.", "comm.", "switch.attached")
 """Beginnings of the kinds whose ``device`` and ``port`` are those of a host's NIC."""
@@ -20,23 +20,24 @@ SUBNET_PORTS = ("switch.node_removed", "switch.subnet_event")
 
 GPU_BRANCHES = ("host.", "job.")
 NOTES_KEPT = 20
-"""Joined names that the report lists one by one; beyond, it says how many more there are."""
+"""Joined names that are listed one by one; beyond, a line says how many more there are."""
+
+
+Notes = dict[tuple[Host, str, str, str], str]
+"""Why a name was joined, by host, subject field, the name as it was read and the joined one."""
 
 
 def join_hosts(
     observations: Sequence[Observation], samples: Sequence[CounterSample], manifest: Manifest
-) -> tuple[list[CounterSample], list[str]]:
-    """Give the observations, in place, and the samples one name for each host; returns the samples and notes."""
+) -> tuple[list[CounterSample], Notes]:
+    """Give the observations, in place, and the samples one name for each host; returns the samples and why."""
     names = other_names(observations, samples, manifest)
     if not names:
-        return list(samples), []
-    notes: set[str] = set()
+        return list(samples), {}
     for item in observations:
         if item.host is not None and item.host in names:
-            host, source = names[item.host]
             _keep(item, "host", item.host)
-            _note(notes, source, item.host, host)
-            item.host = host
+            item.host = names[item.host][0]
         if item.peer is not None and item.peer in names:
             _keep(item, "peer", item.peer)
             item.peer = names[item.peer][0]
@@ -44,22 +45,37 @@ def join_hosts(
         replace(sample, host=names[sample.host][0]) if sample.host and sample.host in names else sample
         for sample in samples
     ]
-    return renamed, sorted(notes)
+    notes: Notes = {}
+    for name, (host, source) in names.items():
+        _note(notes, "host", source, name, host, host)
+    return renamed, notes
 
 
 def join_devices(
-    observations: Iterable[Observation], samples: Iterable[CounterSample]
-) -> tuple[list[Observation], list[CounterSample], list[str]]:
+    observations: Iterable[Observation], samples: Sequence[CounterSample]
+) -> tuple[list[Observation], list[CounterSample], Notes]:
     """Give observations, in place, and samples one name for each port and GPU.
 
-    Returns the observations without those that only state names, the samples and notes on what was joined and why.
+    Returns the observations without those that only state names, the samples, and why names were joined.
     """
     items = list(observations)
-    joiner = _Joiner(Tables.learn(items))
+    joiner = _Joiner(Tables.learn(items, samples))
     kept = [item for item in items if item.kind not in IDENTITY_KINDS]
     for item in kept:
         joiner.observation(item)
-    return kept, [joiner.sample(sample) for sample in samples], joiner.said()
+    return kept, [joiner.sample(sample) for sample in samples], joiner.notes
+
+
+def assumptions(facts: Iterable[Fact], notes: Notes) -> list[str]:
+    """The notes on the names of these facts in order; of many the first, and how many more."""
+    used = {
+        notes[key]
+        for fact in facts
+        for field, read in (fact.as_read or {}).items()
+        if (key := (fact.host, field, read, str(fact.get(field)))) in notes
+    }
+    more = len(used) - NOTES_KEPT
+    return [*sorted(used)[:NOTES_KEPT], *([f"{more} more names were joined"] if more > 0 else [])]
 
 
 class _Joiner:
@@ -67,15 +83,10 @@ class _Joiner:
 
     def __init__(self, tables: Tables) -> None:
         self._tables = tables
-        self._notes: set[str] = set()
+        self.notes: Notes = {}
         self._device = lru_cache(maxsize=65_536)(tables.ports.of_device)
         self._function = lru_cache(maxsize=65_536)(tables.ports.of_function)
-
-    def said(self) -> list[str]:
-        """The notes in order; of many the first and how many more."""
-        notes = sorted(self._notes)
-        more = len(notes) - NOTES_KEPT
-        return [*notes[:NOTES_KEPT], f"{more} more names of ports and GPUs were joined"] if more > 0 else notes
+        self._rank = lru_cache(maxsize=65_536)(tables.gpus.rank_of)
 
     def observation(self, item: Observation) -> None:
         """Name the NIC or the GPU of one observation."""
@@ -102,7 +113,7 @@ class _Joiner:
         found = self._device(sample.host, device)
         if found is None or not _same_number(sample.port, found.port):
             return sample
-        _note(self._notes, found.source, device, found.port or found.device, found.host)
+        _note(self.notes, "device", found.source, device, found.device, found.host)
         family = "ibquery_host" if sample.family == "ibquery" else sample.family
         port = found.port or (_renumbered(sample.port, found.device))
         return replace(sample, family=family, host=found.host, device=found.device, port=port, as_read=device)
@@ -136,7 +147,7 @@ class _Joiner:
         if found is None or not _same_number(item.port, found.port):
             return
         spelled = item.device or str(item.fields.get("bdf", ""))
-        _note(self._notes, found.source, spelled, found.port or found.device, found.host)
+        _note(self.notes, "device", found.source, spelled, found.device, found.host)
         _keep(item, "device", spelled)
         port = found.port or _renumbered(item.port, found.device)
         item.host, item.device, item.port = found.host, found.device, port
@@ -147,35 +158,38 @@ class _Joiner:
         found = self._tables.ports.of_guid(guid) if guid else None
         if found is None or item.port is None or (item.host is not None and item.host != found.host):
             return
-        _note(self._notes, found.source, item.port, found.port or found.device, found.host)
+        _note(self.notes, "port", found.source, item.port, found.port or item.port, found.host)
         _keep(item, "port", item.port)
         item.host, item.device, item.port = found.host, found.device, found.port or item.port
 
     def _join_gpu(self, item: Observation) -> None:
-        text, gpus = item.fields.get("gpu"), self._tables.gpus
-        field = "gpu"
+        text = item.fields.get("gpu")
         if text is None and item.kind.startswith("host."):
-            text, field = item.fields.get("bdf"), "bdf"
-        if not isinstance(text, str):
+            text = item.fields.get("bdf")
+            if isinstance(text, str):
+                self._join_pci(item, text)
             return
-        if field == "bdf":
-            self._join_pci(item, text)
-            return
-        slot = forms.slot(text)
+        if isinstance(text, str):
+            self._place_gpu(item, text, self._gpu(item, text))
+
+    def _gpu(self, item: Observation, text: str) -> Gpu | None:
+        gpus, slot = self._tables.gpus, forms.slot(text)
         if slot is not None:
             item.fields["gpu"] = slot
-            found: Gpu | None = Gpu(item.host, slot, item.source)
-        elif item.kind.startswith("job."):
-            number = forms.index(text)
-            known = item.rank is not None and number is not None
-            found = gpus.of_rank((item.job, item.rank), number) if known and item.rank is not None else None
-        else:
-            found = gpus.of_name(item.host, text)
-        if found is not None and item.device is None and item.host in (None, found.host):
-            if found.source is not item.source:
-                _note(self._notes, found.source, f"GPU {text}", found.slot, found.host)
-            item.host, item.device = found.host, found.slot
-            self._fill_rank(item, found.host, found.slot)
+            return Gpu(item.host, slot, item.source)
+        if not item.kind.startswith("job."):
+            return gpus.of_name(item.host, text)
+        number = forms.index(text)  # inside the process, whose visible devices may be counted otherwise
+        return gpus.of_rank((item.job, item.rank), number) if item.rank is not None and number is not None else None
+
+    def _place_gpu(self, item: Observation, text: str, found: Gpu | None) -> None:
+        if found is None or item.device is not None or item.host not in (None, found.host):
+            return
+        if found.source is not item.source:
+            _note(self.notes, "device", found.source, f"GPU {text}", found.slot, found.host)
+            _keep(item, "device", f"GPU {text}")
+        item.host, item.device = found.host, found.slot
+        self._fill_rank(item, found.host, found.slot)
 
     def _join_pci(self, item: Observation, text: str) -> None:
         """A PCI function of the host: a NIC, a GPU, or what no table knows."""
@@ -195,11 +209,15 @@ class _Joiner:
     def _fill_rank(self, item: Observation, host: Host, slot: str) -> None:
         if item.rank is not None or item.run:
             return
-        rank = self._tables.gpus.rank_of(host, slot)
-        if rank is not None and item.job in (None, rank[0]):
-            _keep(item, "rank", "")
-            item.rank = rank[1]
-            _note(self._notes, self._tables.gpus.rank_source(rank, host, slot), f"GPU {slot}", f"rank {rank[1]}", host)
+        rank = self._rank(host, slot)
+        if rank is None or item.job not in (None, rank[0]):
+            return
+        _keep(item, "rank", "")
+        item.rank = rank[1]
+        key = (host, "rank", "", str(rank[1]))
+        if key not in self.notes:
+            source = self._tables.gpus.rank_source(rank, host, slot)
+            self.notes[key] = f"GPU {slot}{f' on {host}' if host else ''} is that of rank {rank[1]} ({_at(source)})"
 
 
 def _same_number(port: str | None, found: str | None) -> bool:
@@ -220,8 +238,11 @@ def _keep(item: Observation, name: str, value: str) -> None:
     item.as_read.setdefault(name, value)
 
 
-def _note(notes: MutableSet[str], source: Source | None, name: str, other: str, host: Host = None) -> None:
-    if name != other:
-        where = f" on {host}" if host else ""
-        stated = f" ({source.path}:{source.line})" if source else ""
-        notes.add(f"{name}{where} is {other}{stated}")
+def _note(notes: Notes, field: str, source: Source | None, name: str, other: str, host: Host) -> None:
+    if name != other and (host, field, name, other) not in notes:
+        where = f" on {host}" if host and host != other else ""
+        notes[host, field, name, other] = f"{name}{where} is {other}{f' ({_at(source)})' if source else ''}"
+
+
+def _at(source: Source) -> str:
+    return f"{source.path}:{source.line}"

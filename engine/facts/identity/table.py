@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from engine.facts.identity import forms
 from engine.facts.identity.links import Links
-from engine.facts.model import Observation, Scalar, Source
+from engine.facts.model import CounterSample, Observation, Scalar, Source
 
 PORT_KIND = "identity.port"
 GPU_KIND = "identity.gpu"
@@ -22,6 +22,7 @@ STATES_NETDEV = ("nic.port_state", "nic.gid", "nic.gid_table", PORT_KIND)
 """Kinds that name the netdev of the port that they are about."""
 
 _TEACH = ("identity.", "nic.", "switch.attached")
+_NAME_PORTS = ("nic.", "comm.")
 
 Host = str | None
 Named = tuple[Host, str]
@@ -81,6 +82,12 @@ class PortTable:
             slave = _text(fields, "slave")
             if slave:
                 self._bond.add((host, slave), (host, item.device), item.source)
+
+    def exists(self, host: Host, device: str | None, port: str | None) -> None:
+        """Note that a line speaks of a port ``device:number`` of an RDMA device."""
+        split = forms.rdma_port(port) if port else None
+        if split and split[0] == device:
+            self._ports[host, device].add(split[1])
 
     def _port(self, item: Observation, host: Host, fields: Mapping[str, Scalar]) -> None:
         netdev, function = _text(fields, "netdev"), forms.function(_text(fields, "bdf") or "")
@@ -301,8 +308,8 @@ class Tables:
     gpus: GpuTable
 
     @classmethod
-    def learn(cls, items: Iterable[Observation]) -> Tables:
-        """Learn from all observations, in any order; what is marked as another run's teaches nothing."""
+    def learn(cls, items: Iterable[Observation], samples: Iterable[CounterSample] = ()) -> Tables:
+        """Learn from all that was read, in any order; what is marked as another run's teaches nothing."""
         ports, gpus = PortTable(), GpuTable()
         for item in items:
             if item.run:
@@ -311,6 +318,10 @@ class Tables:
                 gpus.learn(item)
             elif item.kind.startswith(_TEACH):
                 ports.learn(item)
+            if item.port is not None and item.kind.startswith(_NAME_PORTS):
+                ports.exists(item.host, item.device, item.port)
+        for host, device, port in {(sample.host, sample.device, sample.port) for sample in samples}:
+            ports.exists(host, device, port)
         return cls(ports, gpus)
 
 
