@@ -117,6 +117,7 @@ Driver Version                            : 550.90.07
 Attached GPUs                             : 8
 GPU 00000000:10:1C.0
     Product Name                          : NVIDIA H100 80GB HBM3
+    GPU UUID                              : GPU-8a5d0000-0000-0000-0000-000000000001
     GPU Recovery Action                   : Reset
     PCI
         GPU Link Info
@@ -150,6 +151,7 @@ _DOCUMENT = """\
 	<driver_version>550.90.07</driver_version>
 	<attached_gpus>7</attached_gpus>
 	<gpu id="00000000:10:1C.0">
+		<uuid>GPU-8a5d0000-0000-0000-0000-000000000001</uuid>
 		<remapped_rows>
 			<remapped_row_pending>No</remapped_row_pending>
 			<remapped_row_failure>Yes</remapped_row_failure>
@@ -176,6 +178,10 @@ ADAPTER = Adapter(
                 ("host.gpu_health", {"problem": "throttled"}),
                 ("host.gpu_health", {"problem": "recovery_needed"}),
                 ("host.pcie_degraded", {"what": "gpu", "width": 8}),
+                (
+                    "identity.gpu",
+                    {"bdf": "00000000:10:1c.0", "uuid": "GPU-8a5d0000-0000-0000-0000-000000000001"},
+                ),
             ),
         ),
         Sample(
@@ -183,6 +189,7 @@ ADAPTER = Adapter(
             (
                 ("host.gpu_count", {"count": 7}),
                 ("host.gpu_health", {"gpu": "00000000:10:1c.0", "problem": "remap_failed"}),
+                ("identity.gpu", {"uuid": "GPU-8a5d0000-0000-0000-0000-000000000001"}),
             ),
             path="nvidia-smi.xml",
         ),

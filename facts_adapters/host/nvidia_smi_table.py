@@ -153,10 +153,17 @@ ADAPTER = Adapter(
                 ("host.gpu_health", {"gpu": "00000000:38:00.0", "problem": "throttled"}),
                 ("host.gpu_lost", {"gpu": "00000000:98:00.0"}),
                 ("host.gpu_count", {"count": 3}),
+                ("identity.gpu", {"index": 1, "bdf": "00000000:38:00.0"}),
             ),
             path="nvidia_smi_query.csv",
         ),
-        Sample(_LIST, (("host.gpu_count", {"count": 2}),)),
+        Sample(
+            _LIST,
+            (
+                ("host.gpu_count", {"count": 2}),
+                ("identity.gpu", {"index": 1, "uuid": "GPU-8a5d0000-0000-0000-0000-000000000002"}),
+            ),
+        ),
         Sample("step, loss, name\n1, 2.0, a\n"),
     ),
 )

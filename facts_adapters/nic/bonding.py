@@ -73,6 +73,7 @@ ADAPTER = Adapter(
             "Slave Interface: eth2\nMII Status: down\nSpeed: Unknown\nLink Failure Count: 3\n",
             (
                 ("nic.bond_event", {"event": "slave_down", "slave": "eth2", "device": "bond0"}),
+                ("identity.port", {"netdev": "eth2", "bond": "bond0"}),
                 ("counter", {"family": "bonding", "counter": "link_failure_count", "value": 3, "device": "eth2"}),
             ),
             "n1/proc/net/bonding/bond0",

@@ -118,7 +118,10 @@ ADAPTER = Adapter(
         Sample(
             "driver: mlx5_core\nversion: 24.01-0.3.3\n"
             "firmware-version: 28.41.1188 (MT_0000000838)\nbus-info: 0000:12:00.0\n",
-            (("nic.firmware", {"version": "28.41.1188", "board": "MT_0000000838", "device": "eth2"}),),
+            (
+                ("nic.firmware", {"version": "28.41.1188", "board": "MT_0000000838", "device": "eth2"}),
+                ("identity.port", {"netdev": "eth2", "bdf": "0000:12:00.0"}),
+            ),
             "n1/ethtool_-i_eth2",
         ),
         Sample("driver: storage\nversion: 1\n", ()),

@@ -95,6 +95,8 @@ ADAPTER = Adapter(
             (
                 ("nic.firmware", {"version": "28.39.1002", "board": "MT4129", "device": "mlx5_0"}),
                 ("nic.hca_type", {"model": "MT4129"}),
+                ("identity.port", {"guid": "0x1070fd0300a1", "device": "mlx5_0"}),
+                ("identity.port", {"port_guid": "0x1070fd0300a1", "port": "mlx5_0:1"}),
                 ("nic.port_state", {"state": "init", "physical": "linkup", "sm_lid": 0, "rate_gbps": 400}),
             ),
         ),

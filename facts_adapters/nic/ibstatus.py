@@ -65,7 +65,10 @@ ADAPTER = Adapter(
             "Infiniband device 'mlx5_1' port 1 status:\n\tdefault gid:\t fe80:0000:0000:0000:1070:fd03:00a1:b2c4\n"
             "\tbase lid:\t 0x0\n\tsm lid:\t\t 0x0\n\tstate:\t\t 1: DOWN\n\tphys state:\t 2: Polling\n"
             "\trate:\t\t 10 Gb/sec (4X SDR)\n\tlink_layer:\t InfiniBand\n",
-            (("nic.port_state", {"state": "down", "physical": "polling", "sm_lid": 0, "port": "mlx5_1:1"}),),
+            (
+                ("nic.port_state", {"state": "down", "physical": "polling", "sm_lid": 0, "port": "mlx5_1:1"}),
+                ("identity.port", {"port_guid": "1070:fd03:00a1:b2c4", "port": "mlx5_1:1"}),
+            ),
         ),
         Sample("Fatal error:  device '*': sys files not found (/sys/class/infiniband/*/ports)\n", ()),
     ),

@@ -184,12 +184,17 @@ class PortTable:
         return self._by_function(name) or self._by_plan(name)
 
     def _is_part_of_bond(self, member: Named, port: tuple[str, str]) -> bool:
-        """Whether the port is that of the whole bond: the bond, or another member, is stated for it as well."""
+        """Whether the port is that of the whole bond: the bond, or another member, is stated for it as well.
+
+        The driver names the device of a bond ``mlx5_bond_0``; some tools print the active member as its netdev.
+        """
+        if "bond" in port[0] and "bond" not in member[1] and not self._bond.back(member):
+            return True
         bond = self._bond.only(member)
         if bond is None:
             return member in self._bond
         others = {bond, *self._bond.back(bond)} - {member}
-        return any(self._netdev.has(other, port) for other in others) or bond[1] in port[0]
+        return any(self._netdev.has(other, port) for other in others)
 
     def _by_function(self, netdev: Named) -> Port | None:
         """One netdev and one RDMA device on one function are one port; switch devices with many netdevs are not."""
