@@ -10,6 +10,8 @@ from engine.facts.timeline import build_timeline
 from facts_adapters.reader import read_bundle
 from tests.incidents.investigating import investigation
 
+PORT_ERROR = "NCCL WARN NET/IB : mlx5_3:1 Got async event : port error\n"
+
 
 def facts_of(folder: Path, files: Mapping[str, str]) -> dict[str, list[Fact]]:
     for name, text in files.items():
@@ -29,7 +31,7 @@ def test_a_port_in_the_job_log_the_kernel_log_and_at_the_switch(tmp_path: Path) 
         tmp_path,
         {
             "incident.yaml": "schema: 1\nid: ports\njob: {nodes: [gpu41, gpu42], world_size: 16, gpus_per_node: 8}\n",
-            "logs/job.log": "gpu41:4021:4188 [3] NCCL WARN NET/IB : mlx5_3:1 Got async event : port error\n",
+            "logs/job.log": f"gpu41:4021:4188 [3] {PORT_ERROR}",
             "hosts/gpu41/rdma_link.txt": (
                 "link mlx5_2/1 state ACTIVE physical_state LINK_UP netdev ens4f0np0\n"
                 "link mlx5_3/1 state DOWN physical_state DISABLED netdev ens5f0np0\n"
@@ -110,11 +112,10 @@ def test_a_pod_and_its_node_are_one_host(tmp_path: Path) -> None:
         tmp_path,
         {
             "k8s/pods.txt": (
-                "NAME             READY   STATUS   RESTARTS   AGE   IP         NODE    NOMINATED NODE   READINESS GATES\n"
-                "train-worker-1   0/1     Error    0          3h    10.1.2.3   gpu41   <none>           <none>\n"
+                "NAME             READY   STATUS  RESTARTS  AGE  IP        NODE   NOMINATED NODE  READINESS GATES\n"
+                "train-worker-1   0/1     Error   0         3h   10.1.2.3  gpu41  <none>          <none>\n"
             ),
-            "pods/train-worker-1.log": "train-worker-1:31:77 [0] NCCL WARN NET/IB : mlx5_3:1 Got async event : port error"
-            "\n",
+            "pods/train-worker-1.log": f"train-worker-1:31:77 [0] {PORT_ERROR}",
             "hosts/gpu41/kern.log": "Mar  3 10:11:12 gpu41 kernel: mlx5_core 0000:5e:00.0 ens5f0np0: Link down\n",
             "hosts/gpu41/ibdev2netdev.txt": "mlx5_3 port 1 ==> ens5f0np0 (Down)\n",
         },
