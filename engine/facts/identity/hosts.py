@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 
 from engine.facts.manifest import Manifest
@@ -33,13 +33,13 @@ def other_names(
                 _learn(stated, item, item.host)
     listed = {*manifest.nodes, *manifest.clock_hosts, *(hint.host for hint in manifest.sources if hint.host)}
     found: dict[str, tuple[str, Source | None]] = {}
+    pods = Counter(host for name, hosts in stated.items() if not _is_address(name) for host in hosts)
     for name, hosts in stated.items():
         if len(hosts) == 1:
             host, source = next(iter(hosts.items()))
-            pods = sum(1 for other in stated.values() if host in other)
             if name not in listed and name in seen:
                 found[name] = (host, source)
-            elif name in listed and host not in listed and pods == 1 and not _is_address(name):
+            elif name in listed and host not in listed and pods[host] == 1 and not _is_address(name):
                 found[host] = (name, source)
     for name, host in _full_names(seen | listed, listed).items():
         found.setdefault(name, (host, None))

@@ -134,7 +134,7 @@ class _Joiner:
                 item.port = f"{device}:{int(port)}"
         bdf = item.fields.get("bdf")
         if isinstance(bdf, str):
-            item.fields["bdf"] = forms.function(bdf) or bdf
+            _spell(item, "bdf", forms.function(bdf) or bdf)
 
     def _join_port(self, item: Observation) -> None:
         assert item.device is not None
@@ -175,7 +175,7 @@ class _Joiner:
     def _gpu(self, item: Observation, text: str) -> Gpu | None:
         gpus, slot = self._tables.gpus, forms.slot(text)
         if slot is not None:
-            item.fields["gpu"] = slot
+            _spell(item, "gpu", slot)
             return Gpu(item.host, slot, item.source)
         if not item.kind.startswith("job."):
             return gpus.of_name(item.host, text)
@@ -196,7 +196,7 @@ class _Joiner:
         function = forms.function(text)
         if function is None:
             return
-        item.fields["bdf"] = function
+        _spell(item, "bdf", function)
         slot = function.partition(".")[0]
         if item.device is not None:
             return
@@ -230,6 +230,11 @@ def _same_number(port: str | None, found: str | None) -> bool:
 def _renumbered(port: str | None, device: str) -> str | None:
     number = port.rpartition(":")[2] if port else ""
     return f"{device}:{int(number)}" if number.isdigit() else port
+
+
+def _spell(item: Observation, field: str, name: str) -> None:
+    if item.fields[field] != name:
+        item.fields = {**item.fields, field: name}  # the reader's own dictionary stays as it is
 
 
 def _keep(item: Observation, name: str, value: str) -> None:

@@ -36,6 +36,12 @@ def test_an_address_names_the_gpu_without_any_table(text: str) -> None:
     assert (fact.device, fact.fields["gpu"], fact.rank) == ("0000:3b:00", "0000:3b:00", None)
 
 
+def test_what_was_read_is_not_changed() -> None:
+    item = xid("00000000:3B:00.0")
+    only("host.gpu_xid", item)
+    assert (item.fields["gpu"], item.device, item.as_read) == ("00000000:3B:00.0", None, None)
+
+
 def test_the_rank_that_runs_on_the_gpu_is_named() -> None:
     fact = only("host.gpu_xid", nccl(), xid())
     assert (fact.rank, fact.ranks) == (11, (11,))

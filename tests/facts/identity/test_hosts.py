@@ -31,6 +31,8 @@ def test_a_pod_that_ran_on_two_nodes_is_neither() -> None:
 def test_a_pod_that_the_manifest_lists_gives_its_name_to_the_node() -> None:
     listed = Manifest("x", nodes=("worker-1", "worker-2"))
     assert host_of(placed("worker-1", "gpu13"), failed("gpu13"), manifest=listed) == "worker-1"
+    placement = placed("worker-1", "gpu13", address="10.1.2.3")
+    assert host_of(placement, failed("10.1.2.3"), manifest=listed) == "worker-1"
 
 
 def test_two_listed_pods_of_one_node_leave_all_names() -> None:
