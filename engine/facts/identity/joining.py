@@ -86,6 +86,7 @@ class _Joiner:
         self.notes: Notes = {}
         self._device = lru_cache(maxsize=65_536)(tables.ports.of_device)
         self._function = lru_cache(maxsize=65_536)(tables.ports.of_function)
+        self._sampled: dict[tuple[Host, str, str | None], tuple[Host, str, str | None] | None] = {}
         self._rank = lru_cache(maxsize=65_536)(tables.gpus.rank_of)
 
     def observation(self, item: Observation) -> None:
@@ -104,19 +105,29 @@ class _Joiner:
 
     def sample(self, sample: CounterSample) -> CounterSample:
         """Name the port of one sample; a LID that is a host's makes it a sample of that host."""
-        device = sample.device
-        if device is None:
+        if sample.device is None:
             return sample
-        split = forms.rdma_port(device)
-        if split and sample.port in (None, device):
-            return replace(sample, device=split[0], port=split[1])
-        found = self._device(sample.host, device)
-        if found is None or not _same_number(sample.port, found.port):
+        key = (sample.host, sample.device, sample.port)
+        if key not in self._sampled:
+            self._sampled[key] = self._port_of(*key)
+        found = self._sampled[key]
+        if found is None:
             return sample
-        _note(self.notes, "device", found.source, device, found.device, found.host)
+        host, device, port = found
         family = "ibquery_host" if sample.family == "ibquery" else sample.family
-        port = found.port or (_renumbered(sample.port, found.device))
-        return replace(sample, family=family, host=found.host, device=found.device, port=port, as_read=device)
+        read = None if sample.device.startswith(device) else sample.device  # mlx5_7:1 is only another spelling
+        return replace(sample, family=family, host=host, device=device, port=port, as_read=read)
+
+    def _port_of(self, host: Host, device: str, port: str | None) -> tuple[Host, str, str | None] | None:
+        """Host, device and port of samples; ``None`` where they keep their names."""
+        split = forms.rdma_port(device)
+        if split and port in (None, device):
+            return (host, *split)
+        found = self._device(host, device)
+        if found is None or not _same_number(port, found.port):
+            return None
+        _note(self.notes, "device", found.source, device, found.device, found.host)
+        return found.host, found.device, found.port or _renumbered(port, found.device)
 
     def _normalise(self, item: Observation) -> None:
         """Bring spellings that need no table to one form."""
