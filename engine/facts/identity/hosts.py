@@ -12,8 +12,9 @@ from engine.facts.model import CounterSample, Observation, Source
 ADDRESS_KINDS = ("comm.interface_used", "host.interface_address")
 """Kinds that say which host has an address."""
 
-PLACEMENT = "job.placement"
-"""The kind that says on which node a pod runs, and with which address."""
+HOST_KIND = "identity.host"
+PLACEMENT_KINDS = (HOST_KIND, "job.placement")
+"""Kinds that say on which node a pod runs, and with which address."""
 
 
 def other_names(
@@ -51,7 +52,7 @@ def _learn(stated: dict[str, dict[str, Source]], item: Observation, host: str) -
     address = item.fields.get("address")
     if item.kind in ADDRESS_KINDS and isinstance(address, str):
         names.append(bare_address(address))
-    elif item.kind == PLACEMENT:
+    elif item.kind in PLACEMENT_KINDS:
         names += [value for value in (item.fields.get("name"), address) if isinstance(value, str)]
     for name in names:
         if name and name != host:

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from engine.facts.identity import forms
+from engine.facts.identity.hosts import HOST_KIND
 from engine.facts.identity.links import Links
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 
 PORT_KIND = "identity.port"
 GPU_KIND = "identity.gpu"
-IDENTITY_KINDS = (PORT_KIND, GPU_KIND)
+IDENTITY_KINDS = (PORT_KIND, GPU_KIND, HOST_KIND)
 """Kinds that only state names; they are read here and do not become facts."""
 
 STATES_NETDEV = ("nic.port_state", "nic.gid", "nic.gid_table", PORT_KIND)
