@@ -28,6 +28,8 @@ def other_names(
     seen: set[str] = {sample.host for sample in samples if sample.host}
     stated: dict[str, dict[str, Source]] = defaultdict(dict)
     for item in observations:
+        if item.peer:
+            seen.add(item.peer)
         if item.host:
             seen.add(item.host)
             if not item.run:

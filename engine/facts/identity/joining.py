@@ -39,7 +39,6 @@ def join_hosts(
             _keep(item, "host", item.host)
             item.host = names[item.host][0]
         if item.peer is not None and item.peer in names:
-            _keep(item, "peer", item.peer)
             item.peer = names[item.peer][0]
     renamed = [
         replace(sample, host=names[sample.host][0]) if sample.host and sample.host in names else sample

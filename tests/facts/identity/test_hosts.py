@@ -51,6 +51,12 @@ def test_the_address_of_a_pod_is_its_node() -> None:
     assert host_of(placed("worker-1", "gpu13", address="10.1.2.3"), failed("10.1.2.3")) == "gpu13"
 
 
+def test_a_peer_is_named_like_a_host() -> None:
+    closed = seen("comm.peer_closed", "log", 9, host="n1", peer="10.1.2.3")
+    (fact,) = facts(placed("worker-1", "gpu13", address="10.1.2.3"), closed)["comm.peer_closed"]
+    assert fact.peer == "gpu13"
+
+
 def test_an_address_that_every_host_has_is_nobodys() -> None:
     bridge = [
         seen("host.interface_address", "ip", line, host=host, interface="docker0", address="172.17.0.1/16")
