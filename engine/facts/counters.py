@@ -257,6 +257,7 @@ def _observe(kind: str, sample: CounterSample, fields: dict[str, Scalar]) -> Obs
         device=sample.device,
         port=sample.port,
         adapter=sample.adapter,
+        as_read={"device": sample.as_read} if sample.as_read else None,
     )
 
 

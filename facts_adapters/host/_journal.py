@@ -8,13 +8,14 @@ of the file is trusted: offsets must lie in it and rise, and all counts are boun
 from __future__ import annotations
 
 import lzma
+import mmap
 import struct
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import zstandard
 
-from facts_adapters.text.scan import Data
+Data = bytes | mmap.mmap
 
 MAGIC = b"LPKSHHRH"
 MOST_ENTRIES = 4_000_000

@@ -11,16 +11,18 @@ import mmap
 import struct
 import tempfile
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from engine.facts.model import Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.coverage import coverage
 from facts_adapters.host._journal import MAGIC, DamagedJournalError, Entry, Journal
 from facts_adapters.result import FileReport
+from facts_adapters.text.content import Text
 
 _NAME = "journal_file"
 _WANTED = ("MESSAGE", "SYSLOG_IDENTIFIER", "_PID", "_HOSTNAME", "_TRANSPORT", "_SOURCE_MONOTONIC_TIMESTAMP")
+_FAST_FROM = 2 << 20
 _MOST_TEXT = 1 << 30
 """Bytes of JSON that are read of one journal."""
 
@@ -46,8 +48,10 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
         text.flush()
         if not text.tell():
             return
-        with mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ) as lines:
-            result = builtin_reader().read(file.path, lines, context)
+        size = text.tell()
+        text.seek(0)
+        lines = Text(cast(BinaryIO, text), text.fileno())
+        result = builtin_reader().read(file.path, lines, context, fast=size >= _FAST_FROM)
     several = file.host is None or len(result.identity.hosts) > 1
     for observation, writer in zip(result.observations, result.writers, strict=True):
         if several:

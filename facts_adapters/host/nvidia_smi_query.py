@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from engine.facts.model import CounterSample, Observation, Reading, Scalar
+from engine.facts.model import CounterSample, Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._gpu_state import Property, counters, health, key
 from facts_adapters.host._statement import Counting, state
@@ -19,6 +19,7 @@ from facts_adapters.host._statement import Counting, state
 _GPU = re.compile(r"GPU (?P<gpu>[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s*$")
 _ENTRY = re.compile(r"(?P<indent> *)(?P<name>[^:]+?) *: ?(?P<value>.*)$")
 _HEADING = re.compile(r"(?P<indent> +)(?P<name>[A-Za-z][\w /()-]*?)\s*$")
+_UUID = re.compile(r"\s+GPU UUID +: (?P<uuid>GPU-[0-9a-f-]{8,50})\s*$")
 _COUNT = re.compile(r"Attached GPUs +: (?P<count>\d{1,18})")
 _TIMESTAMP = re.compile(r"Timestamp +: (?P<when>\w.*)$")
 _ELEMENT = re.compile(r"<gpu id=\"(?P<id>[^\"]{1,40})\"")
@@ -60,6 +61,9 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation | Counter
             yield from report.gpu(gpu, properties)
             gpu, properties, headings = start["gpu"].lower(), [], []
             continue
+        uuid = _UUID.match(line.text)
+        if uuid and gpu:
+            yield state(file, line, "identity.gpu", {"bdf": gpu, "uuid": uuid["uuid"]})
         entry, heading = _ENTRY.match(line.text), _HEADING.match(line.text)
         indent = len(entry["indent"]) if entry else len(heading["indent"]) if heading else 0
         while headings and headings[-1][0] >= indent:
@@ -135,7 +139,11 @@ def _xml(file: EvidenceFile, lines: list[Line], context: Context) -> Iterator[Ob
     places = {match["id"]: line.number for line in lines if (match := _ELEMENT.search(line.text))}
     for element in root.iter("gpu"):
         name = element.get("id") or ""
-        yield from report.gpu(name.lower(), list(_walk(element, (), places.get(name, lines[0].number))))
+        number, uuid = places.get(name, lines[0].number), (element.findtext("uuid") or "").strip()
+        if uuid:
+            text = f"{name.lower()} {uuid}"
+            yield Observation("identity.gpu", Source(file.path, number, text), {"bdf": name.lower(), "uuid": uuid})
+        yield from report.gpu(name.lower(), list(_walk(element, (), number)))
 
 
 def _xml_summary(report: _Report, lines: list[Line], root: ET.Element) -> Iterator[Observation]:
@@ -168,6 +176,7 @@ Driver Version                            : 550.90.07
 Attached GPUs                             : 8
 GPU 00000000:10:1C.0
     Product Name                          : NVIDIA H100 80GB HBM3
+    GPU UUID                              : GPU-8a5d0000-0000-0000-0000-000000000001
     GPU Recovery Action                   : Reset
     PCI
         Replays Since Reset               : 41
@@ -202,6 +211,7 @@ _DOCUMENT = """\
 	<driver_version>550.90.07</driver_version>
 	<attached_gpus>7</attached_gpus>
 	<gpu id="00000000:10:1C.0">
+		<uuid>GPU-8a5d0000-0000-0000-0000-000000000001</uuid>
 		<remapped_rows>
 			<remapped_row_pending>No</remapped_row_pending>
 			<remapped_row_failure>Yes</remapped_row_failure>
@@ -213,7 +223,10 @@ _DOCUMENT = """\
 ADAPTER = Adapter(
     name="nvidia_smi_query",
     branch="host",
-    emits=("host.gpu_health", "host.pcie_degraded", "host.gpu_count", "host.software", "host.counter_rise"),
+    emits=(
+        *("host.gpu_health", "host.pcie_degraded", "host.gpu_count", "host.software", "host.counter_rise"),
+        "identity.gpu",
+    ),
     coverage="gpu_state",
     sniff=sniff,
     read=read,
@@ -230,6 +243,10 @@ ADAPTER = Adapter(
                 ("host.pcie_degraded", {"what": "gpu", "width": 8}),
                 ("counter", {"family": "gpu", "counter": "pcie_replay", "value": 41, "device": "00000000:10:1c.0"}),
                 ("counter", {"counter": "ecc_uncorrectable", "value": 2}),
+                (
+                    "identity.gpu",
+                    {"bdf": "00000000:10:1c.0", "uuid": "GPU-8a5d0000-0000-0000-0000-000000000001"},
+                ),
             ),
         ),
         Sample(
@@ -237,6 +254,7 @@ ADAPTER = Adapter(
             (
                 ("host.gpu_count", {"count": 7}),
                 ("host.gpu_health", {"gpu": "00000000:10:1c.0", "problem": "remap_failed"}),
+                ("identity.gpu", {"uuid": "GPU-8a5d0000-0000-0000-0000-000000000001"}),
             ),
             path="nvidia-smi.xml",
         ),

@@ -6,13 +6,13 @@ Values such as ``[Unknown Error]``, ``ERR!`` or ``[GPU is lost]`` mean that the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from engine.facts.model import Observation, Reading, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._statement import state
 
-_LISTED = re.compile(r"GPU (?P<index>\d{1,18}): .*\(UUID: GPU-[0-9a-f-]+\)")
+_LISTED = re.compile(r"GPU (?P<index>\d{1,18}): .*\(UUID: (?P<uuid>GPU-[0-9a-f-]+)\)")
 _NAME = re.compile(r"[a-z_]+(?:\.[a-z_]+)*(?: \[[\w%./]+\])?")
 _OF_LINK = re.compile(r"\s+Link \d+: ")
 _ROW = re.compile(r"\|\s+(?P<index>\d{1,18})\s+\S.*(?:On|Off)\s+\|\s+(?P<bdf>[0-9A-F]{8}:[0-9A-F]{2}:[0-9A-F]{2}\.\d)")
@@ -66,6 +66,7 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
         elif listed or row:
             rows["list" if listed else "table"].add(str((listed or row)["index"]))  # type: ignore[index]
             last = line
+            yield _names(file, line, (listed or row).groupdict())  # type: ignore[union-attr]
             if row:
                 yield from _summary(file, line, row["bdf"].lower(), when)
         elif _DATE.match(line.text):
@@ -99,6 +100,7 @@ def _columns(text: str) -> list[str]:
 
 def _cells(file: EvidenceFile, line: Line, cells: dict[str, str]) -> Iterator[Observation]:
     gpu = (cells.get("pci.bus_id") or cells.get("gpu_bus_id") or cells.get("index") or "").lower()
+    yield _names(file, line, {**cells, "bdf": cells.get("pci.bus_id") or cells.get("gpu_bus_id")})
     lost = next((value for value in cells.values() if value.lower() in _LOST), None)
     if lost:
         yield state(file, line, "host.gpu_lost", {"gpu": gpu, "text": lost})
@@ -109,6 +111,18 @@ def _cells(file: EvidenceFile, line: Line, cells: dict[str, str]) -> Iterator[Ob
     if cells.get("driver_version", "")[:1].isdigit():
         yield state(file, line, "host.software", {"name": "nvidia-driver", "version": cells["driver_version"]})
     yield from _link(file, line, gpu, cells)
+
+
+def _names(file: EvidenceFile, line: Line, cells: Mapping[str, str | None]) -> Observation:
+    """What the columns call the GPU; a value that is no name of its kind names nothing."""
+    index = cells.get("index") or ""
+    fields: dict[str, Scalar] = {
+        "bdf": cells.get("bdf") or "",
+        "uuid": cells.get("uuid") or cells.get("gpu_uuid") or "",
+    }
+    if index.isdecimal():
+        fields["index"] = int(index)
+    return state(file, line, "identity.gpu", fields)
 
 
 def _problem(name: str, value: str) -> dict[str, Scalar]:
@@ -162,7 +176,7 @@ Thu Jul 16 13:45:40 2026
 ADAPTER = Adapter(
     name="nvidia_smi_table",
     branch="host",
-    emits=("host.gpu_health", "host.gpu_lost", "host.gpu_count", "host.software", "host.pcie_degraded"),
+    emits=("host.gpu_health", "host.gpu_lost", "host.gpu_count", "host.software", "host.pcie_degraded", "identity.gpu"),
     coverage="gpu_state",
     sniff=sniff,
     read=read,
@@ -174,6 +188,7 @@ ADAPTER = Adapter(
                 ("host.gpu_health", {"gpu": "00000000:38:00.0", "problem": "throttled"}),
                 ("host.gpu_lost", {"gpu": "00000000:98:00.0"}),
                 ("host.gpu_count", {"count": 3}),
+                ("identity.gpu", {"index": 1, "bdf": "00000000:38:00.0"}),
             ),
             path="nvidia_smi_query.csv",
         ),
@@ -185,7 +200,13 @@ ADAPTER = Adapter(
                 ("host.gpu_count", {"count": 2}),
             ),
         ),
-        Sample(_LIST, (("host.gpu_count", {"count": 2}),)),
+        Sample(
+            _LIST,
+            (
+                ("host.gpu_count", {"count": 2}),
+                ("identity.gpu", {"index": 1, "uuid": "GPU-8a5d0000-0000-0000-0000-000000000002"}),
+            ),
+        ),
         Sample("step, loss, name\n1, 2.0, a\n"),
     ),
 )

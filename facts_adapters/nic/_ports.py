@@ -134,6 +134,15 @@ def observe(
     return Observation(kind, where, known, host=host, device=device, port=port, when=when)
 
 
+def names(
+    where: Source, fields: Fields, *, host: str | None, device: str | None = None, port: str | None = None
+) -> Iterator[Observation]:
+    """The names that a line states for one port; nothing where it states only one."""
+    known = {name: value for name, value in fields.items() if value is not None}
+    if known and (device or len(known) > 1):
+        yield Observation("identity.port", where, known, host=host, device=device, port=port)
+
+
 def snapshot(file: EvidenceFile, context: Context) -> Reading | None:
     """The time of the snapshot folder that the file lies in."""
     return context.snapshot_time(file.path)

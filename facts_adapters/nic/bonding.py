@@ -41,6 +41,8 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     for begin, block in _ports.blocks(lines, _MEMBER):
         pairs = {m["name"]: (line, m["value"]) for line in block if (m := _PAIR.match(line.text))}
         yield from _member(file, bond, begin["netdev"], pairs)
+        member: _ports.Fields = {"netdev": begin["netdev"], "bond": bond}
+        yield from _ports.names(quote(file, block[0]), member, host=file.host)
         if "Link Failure Count" in pairs and pairs["Link Failure Count"][1].isdecimal():
             line, value = pairs["Link Failure Count"]
             yield CounterSample(
@@ -68,7 +70,7 @@ def _member(
 ADAPTER = Adapter(
     name="bonding",
     branch="nic",
-    emits=("nic.bond_event", "nic.counter_rise", "nic.counter_value"),
+    emits=("nic.bond_event", "nic.counter_rise", "nic.counter_value", "identity.port"),
     coverage="nic_counters",
     sniff=_sniff,
     read=_read,
@@ -78,6 +80,7 @@ ADAPTER = Adapter(
             "Slave Interface: eth2\nMII Status: down\nSpeed: Unknown\nLink Failure Count: 3\n",
             (
                 ("nic.bond_event", {"event": "slave_down", "slave": "eth2", "device": "bond0"}),
+                ("identity.port", {"netdev": "eth2", "bond": "bond0"}),
                 ("counter", {"family": "bonding", "counter": "link_failure_count", "value": 3, "device": "eth2"}),
             ),
             "n1/proc/net/bonding/bond0",

@@ -79,7 +79,7 @@ def _pause(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Obs
 
 
 def _driver(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Observation]:
-    firmware = pairs.get("firmware-version")
+    firmware, bus = pairs.get("firmware-version"), pairs.get("bus-info")
     match = _FIRMWARE.match(firmware[1]) if firmware else None
     driver = pairs.get("driver")
     if firmware and match and driver and driver[1].partition("[")[0] in _DRIVERS:
@@ -90,6 +90,9 @@ def _driver(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Ob
             host=file.host,
             device=netdev,
         )
+    if bus and netdev and driver and not driver[1].endswith("_rep"):
+        # a representor of a virtual function reports the address of the physical one
+        yield from _ports.names(quote(file, bus[0]), {"netdev": netdev, "bdf": bus[1]}, host=file.host)
 
 
 _READERS: dict[str, Callable[[EvidenceFile, str | None, Pairs], Iterator[Observation]]] = {
@@ -101,7 +104,7 @@ _READERS: dict[str, Callable[[EvidenceFile, str | None, Pairs], Iterator[Observa
 ADAPTER = Adapter(
     name="ethtool_settings",
     branch="nic",
-    emits=("nic.rate", "nic.interface_down", "nic.global_pause", "nic.firmware"),
+    emits=("nic.rate", "nic.interface_down", "nic.global_pause", "nic.firmware", "identity.port"),
     coverage=None,
     sniff=_sniff,
     read=_read,
@@ -121,7 +124,10 @@ ADAPTER = Adapter(
         Sample(
             "driver: mlx5_core\nversion: 24.01-0.3.3\n"
             "firmware-version: 28.41.1188 (MT_0000000838)\nbus-info: 0000:12:00.0\n",
-            (("nic.firmware", {"version": "28.41.1188", "board": "MT_0000000838", "device": "eth2"}),),
+            (
+                ("nic.firmware", {"version": "28.41.1188", "board": "MT_0000000838", "device": "eth2"}),
+                ("identity.port", {"netdev": "eth2", "bdf": "0000:12:00.0"}),
+            ),
             "n1/ethtool_-i_eth2",
         ),
         Sample(

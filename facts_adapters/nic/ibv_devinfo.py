@@ -51,6 +51,8 @@ def _device(file: EvidenceFile, device: str, pairs: _ports.Pairs) -> Iterator[Ob
     if guid and not guid[1].replace(":", "").strip("0"):
         fields = {"what": "guid", "text": f"node_guid: {guid[1]}"}
         yield _ports.observe("nic.address_missing", quote(file, guid[0]), fields, host=file.host, device=device)
+    elif guid:
+        yield from _ports.names(quote(file, guid[0]), {"guid": guid[1]}, host=file.host, device=device)
 
 
 def _all_ports(file: EvidenceFile, device: str, ports: list[tuple[str, _ports.Pairs]]) -> Iterator[Observation]:
@@ -126,6 +128,7 @@ ADAPTER = Adapter(
         "nic.gid_table",
         "nic.firmware",
         "nic.address_missing",
+        "identity.port",
     ),
     coverage=None,
     sniff=_sniff,
