@@ -37,7 +37,8 @@ def in_order(work: Callable[[int], T], numbers: Sequence[int], workers: int) -> 
     running = []
     for first in range(workers):
         ours, theirs = context.Pipe(duplex=False)
-        process = context.Process(target=_run, args=(work, numbers[first::workers], theirs), daemon=True)
+        readers = [*(reader for _, reader in running), ours]
+        process = context.Process(target=_run, args=(work, numbers[first::workers], theirs, readers), daemon=True)
         process.start()
         theirs.close()
         running.append((process, ours))
@@ -57,7 +58,9 @@ def in_order(work: Callable[[int], T], numbers: Sequence[int], workers: int) -> 
             process.join()
 
 
-def _run(work: Callable[[int], T], numbers: Sequence[int], results: Connection) -> None:
+def _run(work: Callable[[int], T], numbers: Sequence[int], results: Connection, readers: Sequence[Connection]) -> None:
+    for reader in readers:
+        reader.close()  # else this process would not notice that nobody reads any more
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:

@@ -15,15 +15,19 @@ _ANYTHING = r"[^\n]*"
 _ESCAPED = r"[^\n]+"
 """One character that JSON may write as up to twelve bytes, or UTF-8 as up to four."""
 
-_WHOLE = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 !#%'()*+,-.:;=?@[]^_`{|}~$")
-"""Characters that stand for themselves in every encoding."""
+_WHOLE = frozenset(map(chr, range(32, 127))) - {"\\"}
+"""Characters that stand for themselves in the searchable bytes of a line."""
+
+_OTHERS = r"\x80-\xff\\"
+"""Bytes of which other characters are made, in UTF-8 or escaped by JSON (its letters and digits not counted)."""
 
 _CLASSES = {
-    "CATEGORY_DIGIT": r"[0-9a-fA-Fu\x80-\xff\\]",  # or a digit of another script, which JSON may escape
-    "CATEGORY_WORD": r"[0-9A-Za-z_\x80-\xff\\]",
+    "CATEGORY_DIGIT": "0-9a-fA-Fu" + _OTHERS,  # or a digit of another script, which JSON may escape
+    "CATEGORY_WORD": "0-9A-Za-z_" + _OTHERS,
 }
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 _LEAST_LITERAL = 3
+_FEW = 8
 
 
 def looser(pattern: str) -> bytes | None:
@@ -34,7 +38,7 @@ def looser(pattern: str) -> bytes | None:
         return None
     if nodes.state.flags & re.VERBOSE:
         return None
-    found = _sequence(nodes)
+    found = _sequence(nodes).removeprefix(_ANYTHING).removesuffix(_ANYTHING)
     flags = "(?i)" if nodes.state.flags & re.IGNORECASE else ""
     plain = re.sub(r"(?<!\\)\[[^\]]*\]|\\(.)|[()?:|*+]", r"\1", found)
     return (flags + found).encode() if len(plain) >= _LEAST_LITERAL else None
@@ -58,7 +62,8 @@ def _one(code: str, argument: Any) -> str:
         folded = "i" if argument[1] & re.IGNORECASE else ""
         return f"(?{folded}:{inner})" if inner else ""
     if code == "BRANCH":
-        return "(?:" + "|".join(_sequence(branch) for branch in argument[1]) + ")"
+        ways = [_sequence(branch) for branch in argument[1]]
+        return _ANYTHING if {"", _ANYTHING, _ESCAPED} & set(ways) else "(?:" + "|".join(ways) + ")"
     if code in _REPEATS:
         return _repeat(argument)
     if code == "AT":
@@ -73,20 +78,30 @@ def _literal(character: str) -> str:
 
 
 def _one_of(items: Any) -> str:
-    kinds = [(str(code), argument) for code, argument in items]
-    if len(kinds) == 1 and kinds[0][0] == "CATEGORY":
-        known = _CLASSES.get(str(kinds[0][1]))
-        if known:
-            return known
-    if all(code == "LITERAL" and chr(argument) in _WHOLE for code, argument in kinds):
-        return "[" + "".join(re.escape(chr(argument)) for _, argument in kinds) + "]"
-    return _ESCAPED
+    """A class of characters, where all of them stand for themselves or are those of a known class."""
+    found = ""
+    for code, argument in items:
+        kind = str(code)
+        if kind == "LITERAL" and chr(argument) in _WHOLE:
+            found += _literal(chr(argument))
+        elif kind == "RANGE" and chr(argument[0]) in _WHOLE and chr(argument[1]) in _WHOLE:
+            found += f"{_literal(chr(argument[0]))}-{_literal(chr(argument[1]))}"
+            found += r"\\" if argument[0] <= ord("\\") <= argument[1] else ""
+        elif kind == "CATEGORY" and str(argument) in _CLASSES:
+            found += _CLASSES[str(argument)]
+        else:
+            return _ESCAPED
+    return f"[{found}]"
 
 
 def _repeat(argument: Any) -> str:
     """Simple on purpose: Hyperscan misses matches of some expressions with repeated groups in each other."""
-    least, _, body = argument
-    if not least:
-        return _ANYTHING
+    least, most, body = argument
     inner = _sequence(body)
-    return f"{inner}+" if inner in _CLASSES.values() else inner + _ANYTHING
+    if not inner:
+        return ""
+    if len(body) == 1 and str(body[0][0]) in ("LITERAL", "IN") and inner != _ESCAPED:
+        if _OTHERS not in inner and most <= _FEW:
+            return f"{inner}{{{least},{most}}}"
+        return inner + ("+" if least else "*")
+    return inner + _ANYTHING if least else _ANYTHING

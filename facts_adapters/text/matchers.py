@@ -154,7 +154,11 @@ def _rarest(literal: bytes, common: Counter[bytes]) -> int:
 
 
 _ESCAPES = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
-_JSON = ((b'\\"', b'"'), (b"\\u003c", b"<"), (b"\\u003e", b">"), (b"\\u0026", b"&"))
+_JSON = tuple(
+    (written, meant)
+    for meant, codes in ((b"<", (b"3c", b"3C")), (b">", (b"3e", b"3E")), (b"&", (b"26",)), (b"'", (b"27",)))
+    for written in (rb"\u00" + code for code in codes)
+)
 
 
 def searchable(data: bytes) -> bytes:
@@ -162,6 +166,8 @@ def searchable(data: bytes) -> bytes:
     if b"\x1b" in data:
         data = _ESCAPES.sub(b"", data)
     if b"\\" in data:
-        for written, meant in _JSON:
-            data = data.replace(written, meant)
+        data = data.replace(rb"\"", b'"').replace(rb"\/", b"/")
+        if rb"\u00" in data:
+            for written, meant in _JSON:
+                data = data.replace(written, meant)
     return data
