@@ -94,8 +94,8 @@ Place = Callable[[CounterSample], Span]
 def counter_facts(samples: Sequence[CounterSample], profile: CounterProfile, place: Place) -> list[Observation]:
     """Pair the samples of each counter and say what rose, what stood still and what was merely not zero.
 
-    ``place`` gives the UTC span of a sample, unbounded where nothing is known. The observation of a rise carries the
-    earlier sample's time as ``after`` and the later one's as ``until`` (basis ``utc``).
+    ``place`` gives the UTC span of a sample, unbounded where nothing is known. The observation of a rise carries as
+    ``after`` and ``until`` (basis ``utc``) the times of the two samples between which it began.
     """
     series: dict[tuple[object, ...], list[CounterSample]] = defaultdict(list)
     for sample in samples:
@@ -146,20 +146,21 @@ def _judge(
         return _observe(f"{family.branch}.counter_value", last, {**fields, "value": last.value})
     if spec.ceiling is not None and first.value >= spec.ceiling and last.value >= spec.ceiling:
         return _observe(f"{family.branch}.counter_saturated", last, fields)
-    delta, resets = (last.value, 0) if len(ordered) == 1 else _delta(ordered)
-    seconds = _seconds(place(first), place(last)) if len(ordered) > 1 else None
+    moving = _moving(ordered)
+    delta, resets = (last.value, 0) if len(ordered) == 1 else _delta(moving)
+    seconds = _seconds(place(moving[0]), place(moving[-1])) if len(ordered) > 1 else None
     per_s = delta / seconds if seconds else 0.0
     if delta < spec.min_delta or (seconds is not None and per_s < spec.min_per_s):
         return None
     kind = spec.kind or f"{family.branch}.counter_rise"
     if spec.kind is None and (spec.context or spec.consequence):
         kind = f"{family.branch}.counter_activity" if spec.context else f"{family.branch}.counter_symptom"
-    source = _first_riser(ordered)
+    earlier, later = _began(moving, delta)
     fields = {**fields, "delta": delta, "per_s": round(per_s, 4)}
     if resets:
         fields["resets"] = resets
-    observation = _observe(kind, source, fields)
-    observation.after, observation.until = _reading(place(first)), _reading(place(last))
+    observation = _observe(kind, later, fields)
+    observation.after, observation.until = _reading(place(earlier)), _reading(place(later))
     return observation
 
 
@@ -174,11 +175,26 @@ def _delta(ordered: Sequence[CounterSample]) -> tuple[int, int]:
     return total, resets
 
 
-def _first_riser(ordered: Sequence[CounterSample]) -> CounterSample:
-    for earlier, later in pairwise(ordered):
-        if later.value != earlier.value:
-            return later
-    return ordered[-1]
+def _moving(ordered: Sequence[CounterSample]) -> Sequence[CounterSample]:
+    """The samples from the last one before the first change to the one with the last change; all where none changes.
+
+    A series of a monitoring system stands still for hours around what happened: neither its rate nor its time is that
+    of the whole series.
+    """
+    changed = [index for index in range(1, len(ordered)) if ordered[index].value != ordered[index - 1].value]
+    return ordered[changed[0] - 1 : changed[-1] + 1] if changed else ordered
+
+
+def _began(moving: Sequence[CounterSample], delta: int) -> tuple[CounterSample, CounterSample]:
+    """The two samples between which the rise began: the first step that holds a tenth of it.
+
+    Where it rose in many small steps, the first and the last sample.
+    """
+    for earlier, later in pairwise(moving):
+        step = later.value - earlier.value if later.value >= earlier.value else later.value
+        if step * 10 >= delta and step:
+            return earlier, later
+    return moving[0], moving[-1]
 
 
 def _seconds(first: Span, last: Span) -> float | None:

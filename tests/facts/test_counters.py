@@ -96,3 +96,26 @@ def test_sources_that_print_differences_need_one_sample() -> None:
 
 def test_unknown_and_ignored_counters_yield_nothing() -> None:
     assert kinds(sample("lifespan", 0, at=0), sample("lifespan", 12, at=1), sample("nobody_knows", 4)) == []
+
+
+def test_a_long_series_counts_from_where_it_began_to_rise() -> None:
+    flat = [sample("retries", 5, at=second) for second in (0, 36_000)]
+    (rise,) = judge(
+        *flat, sample("retries", 5, at=40_000), sample("retries", 95, at=40_010), sample("retries", 105, at=90_000)
+    )
+    assert rise.fields["delta"] == 100
+    assert (rise.after, rise.until) == (
+        Reading(40_000 * SECOND, 40_000 * SECOND, "utc"),
+        Reading(40_010 * SECOND, 40_010 * SECOND, "utc"),
+    )
+
+
+def test_the_rate_is_that_of_the_time_in_which_it_rose() -> None:
+    quiet = [sample("acks", 0, at=0), sample("acks", 0, at=86_400)]
+    (rise,) = judge(*quiet, sample("acks", 30, at=86_500), sample("acks", 30, at=90_000))
+    assert (rise.kind, rise.fields["per_s"]) == ("nic.counter_symptom", 0.3)
+
+
+def test_a_slow_steady_rise_keeps_the_time_of_the_whole_series() -> None:
+    (rise,) = judge(*(sample("retries", value, at=60 * value) for value in range(21)))
+    assert (rise.after, rise.until) == (Reading(0, 0, "utc"), Reading(1_200 * SECOND, 1_200 * SECOND, "utc"))
