@@ -28,7 +28,7 @@ _PORT = re.compile(r"(swp\d+(?:s\d+)?|Ethernet\d+)$")
 def _sniff(head: Head) -> Verdict:
     if any(f'"{name}"' in head.text for name in _QOS):
         return Verdict(0.95, "NVUE counters")
-    if '"SAI_PORT_STAT_' in head.text:
+    if '"SAI_PORT_STAT_' in head.text and '"COUNTERS:oid:' not in head.text:
         return Verdict(0.95, "SONiC counters database")
     if re.search(r'"Ethernet\d+"\s*:\s*\{', head.text) and re.search(r'"RX_ERR"|"droppacket"', head.text):
         return Verdict(0.95, "SONiC counters as JSON")
