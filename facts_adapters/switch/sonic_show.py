@@ -179,14 +179,17 @@ def _queues(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterS
 
 
 def _groups(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterSample]:
-    if "dropped" not in table.title.lower() and "drop" not in table.command and "drop" not in file.path:
+    headroom = "headroom" in table.title.lower()
+    if not headroom and "dropped" not in table.title.lower() and "drop" not in table.command + file.path:
         return
     make = _counters(table, file)
+    family, what = ("sonic_watermark", "headroom") if headroom else ("sonic_pg", "drop")
     for row in table.rows:
         for group in range(8):
             value = whole(row.cells.get(f"PG{group}"))
             port = row.cells.get("Port")
-            yield from make.sample("sonic_pg", f"pg{group}_drop", value, quote(file, row.line), port, group)
+            if value or not headroom:
+                yield from make.sample(family, f"pg{group}_{what}", value, quote(file, row.line), port, group)
 
 
 def _reader(table: Table) -> Read | None:
@@ -265,6 +268,16 @@ ADAPTER = Adapter(
                 ("switch.utilisation", {"direction": "tx", "percent": 97, "level": "full", "port": "Ethernet0"}),
             ),
         ),
+        Sample(
+            "Ingress headroom per PG:\n     Port    PG0    PG3\n---------  -----  -----\nEthernet8      0  41472\n",
+            (
+                (
+                    "counter",
+                    {"family": "sonic_watermark", "counter": "pg3_headroom", "value": 41472, "port": "Ethernet8"},
+                ),
+            ),
+        ),
+        Sample("Ingress shared pool occupancy per PG:\n     Port    PG0\n---------  -----\nEthernet8  41472\n", ()),
         Sample("Port Rx and Tx of the tables\n------\nnothing\n", ()),
     ),
 )

@@ -1,7 +1,7 @@
 """Huawei VRP ``display interface brief`` and H3C Comware ``display interface`` and ``display priority-flow-control``.
 
-Comware prints the name of a port on a line of its own, then ``Current state: UP`` and blocks ``Input`` and ``Output``. The
-table of its priority flow control wraps at the width of the terminal: a row ends in a second line.
+Comware prints the name of a port on a line of its own, then ``Current state: UP`` and blocks ``Input`` and ``Output``.
+The table of its priority flow control wraps at the width of the terminal: a row ends in a second line.
 """
 
 from __future__ import annotations
