@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from engine.facts.model import CounterSample, Observation, Reading, Scalar, Source
@@ -32,23 +32,40 @@ COUNTER_KINDS = (
 """What the engine makes of counter samples."""
 
 Key = tuple[object, ...]
-Point = tuple[Source, Reading | None]
+
+Point = Callable[[], tuple[Source, Reading | None]]
+"""Gives where a value stands and its time; asked for only where the value is kept, because most are not."""
 
 
 @dataclass(slots=True)
-class _Series:
-    map: CounterMap
+class Series:
+    """One counter of one subject."""
+
     family: str
     counter: str
     scale: float
     subject: Named
+    covers: str
     points: Thinned[Point] = field(default_factory=Thinned)
 
 
 @dataclass(slots=True)
-class _Level:
-    value: float
-    when: Reading | None
+class Level:
+    """A level whose changes are facts, with its last value."""
+
+    change: Change
+    subject: Named
+    labels: Labels
+    value: float | None = None
+    at: Point | None = None
+
+
+@dataclass(slots=True)
+class Channel:
+    """What one metric with its labels comes to; resolved once, then fed with values."""
+
+    series: list[Series] = field(default_factory=list)
+    levels: list[Level] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -65,51 +82,55 @@ class Collector:
         self.file = file
         self.context = context
         self.adapter = adapter
-        self.series: dict[Key, _Series] = {}
-        self.levels: dict[Key, _Level] = {}
+        self.series: dict[Key, Series] = {}
+        self.levels: dict[Key, Level] = {}
         self.covered: dict[tuple[str, str | None], _Covered] = {}
         self.full = False
 
-    def point(
-        self,
-        name: str,
-        labels: Labels,
-        value: float,
-        source: Source,
-        when: Reading | None,
-        *,
-        only: CounterMap | None = None,
-    ) -> Iterator[Observation | CounterSample]:
-        """One value of one metric; yields the samples and facts that are complete with it."""
-        if value >= BLANK:
-            return
-        for counter_map in self.maps if only is None else (only,):
-            known = False
+    def channel(self, name: str, labels: Labels, line: int) -> Channel | None:
+        """The counters and levels that a metric is, by the first map that knows it; ``None`` where none does."""
+        for counter_map in self.maps:
             if counter_map.skip and counter_map.skips(labels):
                 continue
+            found = Channel()
+            known = False
             for target, counter in counter_map.counters(name, labels):
                 known = True
                 subject = named(target.subject.over(counter_map.subject), labels)
-                family = target.family
-                yield from self._sample(counter_map, family, counter, target.scale, subject, value, (source, when))
-            for change in counter_map.changes.get(name, ()):
+                series = self._series(counter_map.covers, target.family, counter, target.scale, subject, line)
+                found.series += [series] if series else []
+            for number, change in enumerate(counter_map.changes.get(name, ())):
                 known = True
                 if fits(change.where, labels):
-                    yield from self._change(counter_map, name, change, labels, value, source, when)
+                    level = self._level(counter_map, name, number, change, labels)
+                    found.levels += [level] if level else []
             if known:
-                return
+                return found
+        return None
 
-    def counter(
-        self, counter_map: CounterMap, family: str, counter: str, labels: Labels, value: float, point: Point
-    ) -> Iterator[CounterSample]:
-        """One value of a counter that is named by its family already."""
-        yield from self._sample(counter_map, family, counter, 1.0, named(counter_map.subject, labels), value, point)
+    def counter(self, counter_map: CounterMap, family: str, counter: str, labels: Labels, line: int) -> Channel:
+        """The channel of a counter whose family the row itself names."""
+        series = self._series(counter_map.covers, family, counter, 1.0, named(counter_map.subject, labels), line)
+        return Channel([series] if series else [])
+
+    def add(self, channel: Channel, value: float, point: Point) -> Iterator[Observation | CounterSample]:
+        """One value; yields the samples and facts that are complete with it."""
+        if value >= BLANK:
+            return
+        for series in channel.series:
+            if value >= 0:
+                for kept, at in series.points.add(value, point):
+                    yield self._sample(series, kept, at)
+        for level in channel.levels:
+            if level.value is not None and level.change.happened(level.value, value):
+                yield self._fact(level, value, point)
+            level.value, level.at = value, point
 
     def rest(self) -> Iterator[Observation | CounterSample]:
         """What was kept back until the end of the file: last points, and what it covers."""
         for series in self.series.values():
             for value, point in series.points.rest():
-                yield self._made(series, value, point)
+                yield self._sample(series, value, point)
         for (name, host), times in list(self.covered.items())[:MOST_HOSTS]:
             if times.first.earliest < times.last.earliest:
                 yield Observation(
@@ -122,35 +143,27 @@ class Collector:
                     adapter=self.adapter,
                 )
 
-    def _sample(
-        self,
-        counter_map: CounterMap,
-        family: str,
-        counter: str,
-        scale: float,
-        subject: Named,
-        value: float,
-        point: Point,
-    ) -> Iterator[CounterSample]:
-        if value < 0:
-            return
+    def _series(self, covers: str, family: str, counter: str, scale: float, subject: Named, line: int) -> Series | None:
         key: Key = (family, counter, subject)
         series = self.series.get(key)
-        if series is None:
-            if len(self.series) >= MOST_SERIES:
-                if not self.full:
-                    self.context.warn(
-                        self.file.path, point[0].line, f"more than {MOST_SERIES} series; the rest is left out"
-                    )
-                self.full = True
-                return
-            series = self.series[key] = _Series(counter_map, family, counter, scale, subject)
-        self._cover(counter_map.covers, subject.host, point[1])
-        for kept, at in series.points.add(value, point):
-            yield self._made(series, kept, at)
+        if series is None and len(self.series) < MOST_SERIES:
+            series = self.series[key] = Series(family, counter, scale, subject, covers)
+        elif series is None and not self.full:
+            self.full = True
+            self.context.warn(self.file.path, line, f"more than {MOST_SERIES} series; the rest is left out")
+        return series
 
-    def _made(self, series: _Series, value: float, point: Point) -> CounterSample:
-        source, when = point
+    def _level(self, counter_map: CounterMap, name: str, number: int, change: Change, labels: Labels) -> Level | None:
+        key: Key = (counter_map.id, name, number, tuple(sorted(labels.items())))
+        level = self.levels.get(key)
+        if level is None and len(self.levels) < MOST_SERIES:
+            subject = named(change.subject.over(counter_map.subject), labels)
+            level = self.levels[key] = Level(change, subject, labels)
+        return level
+
+    def _sample(self, series: Series, value: float, point: Point) -> CounterSample:
+        source, when = point()
+        self._cover(series.covers, series.subject.host, when)
         return CounterSample(
             source=source,
             family=series.family,
@@ -177,36 +190,8 @@ class Collector:
         if when.latest > known.last.latest:
             known.last = when
 
-    def _change(
-        self,
-        counter_map: CounterMap,
-        name: str,
-        change: Change,
-        labels: Labels,
-        value: float,
-        source: Source,
-        when: Reading | None,
-    ) -> Iterator[Observation]:
-        subject = named(change.subject.over(counter_map.subject), labels)
-        key: Key = (name, id(change), tuple(sorted(labels.items())))
-        level = self.levels.get(key)
-        if level is None:
-            if len(self.levels) < MOST_SERIES:
-                self.levels[key] = _Level(value, when)
-            return
-        if change.happened(level.value, value):
-            yield self._stated(change, subject, labels, value, source, (level.when, when))
-        level.value, level.when = value, when
-
-    def _stated(
-        self,
-        change: Change,
-        subject: Named,
-        labels: Labels,
-        value: float,
-        source: Source,
-        between: tuple[Reading | None, Reading | None],
-    ) -> Observation:
+    def _fact(self, level: Level, value: float, point: Point) -> Observation:
+        change, labels = level.change, level.labels
         fields: dict[str, Scalar] = dict(change.constants)
         if change.value:
             fields[change.value] = int(value)
@@ -218,14 +203,15 @@ class Collector:
             chosen = values.get(str(int(value)), default)
             if chosen is not None:
                 fields[name] = chosen
+        source, until = point()
         return Observation(
             change.emits,
             source,
             fields,
-            host=subject.host or self.file.host,
-            device=subject.device,
-            port=subject.port,
-            after=between[0],
-            until=between[1],
+            host=level.subject.host or self.file.host,
+            device=level.subject.device,
+            port=level.subject.port,
+            after=level.at()[1] if level.at else None,
+            until=until,
             adapter=self.adapter,
         )

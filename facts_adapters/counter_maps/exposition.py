@@ -82,8 +82,9 @@ def _one(
     when: Reading | None,
 ) -> Iterator[Observation | CounterSample]:
     amount = number(value)
-    if amount is not None:
-        yield from collector.point(name, labels, amount, quote(file, line), when)
+    channel = collector.channel(name, labels, line.number) if amount is not None else None
+    if amount is not None and channel is not None:
+        yield from collector.add(channel, amount, lambda: (quote(file, line), when))
 
 
 def labels_of(text: str) -> dict[str, str]:

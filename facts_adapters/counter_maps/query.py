@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, BinaryIO
 
-from engine.facts.model import CounterSample, Observation, Source
+from engine.facts.model import CounterSample, Observation, Reading, Source
 from facts_adapters.adapter import Context, EvidenceFile, Head, Verdict
 from facts_adapters.counter_maps.emitting import Collector
 from facts_adapters.counter_maps.exposition import Maps
@@ -51,15 +52,19 @@ def read(maps: Maps, adapter: str, file: EvidenceFile, context: Context) -> Iter
         name = labels.pop("__name__", "")
         total += 1
         nameless += not name
-        if name and any(item.knows(name) for item in collector.maps):
+        channel = collector.channel(name, labels, line) if name else None
+        if channel is not None:
             shown = ",".join(f'{key}="{value}"' for key, value in sorted(labels.items()))
             text = f"{name}{{{shown}}}"[: QUOTED - 60]
             for at, value in _points(series):
-                source = Source(file.path, line, f"{text} {value:g} @{at}")
-                yield from collector.point(name, labels, value, source, context.reading(at))
+                yield from collector.add(channel, value, partial(_where, file.path, line, text, at, value, context))
     if nameless and nameless == total:
         context.warn(file.path, 1, "the series have no metric name (a rate or a sum): query the counter itself")
     yield from collector.rest()
+
+
+def _where(path: str, line: int, text: str, at: str, value: float, context: Context) -> tuple[Source, Reading | None]:
+    return Source(path, line, f"{text} {value:g} @{at}"), context.reading(at)
 
 
 def _points(series: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -81,32 +86,33 @@ def _all_series(file: EvidenceFile, context: Context) -> Iterator[tuple[int, dic
     """(line, series) of every series in the file; what is cut off at its end is told."""
     decoder = json.JSONDecoder()
     with file.open() as stream:
-        text, line = _more(stream, CHUNK), 1
+        text, place, line = _more(stream, CHUNK), 0, 1
         if _ERROR.search(text[:2000]) and not _SERIES.search(text):
             context.warn(file.path, 1, f"the query failed: {' '.join(text[:200].split())}")
             return
-        while text:
-            match = _SERIES.search(text)
-            if match is None:
-                rest = text[-_TAIL:]
-                line += text.count("\n", 0, len(text) - len(rest))
-                new = _more(stream, CHUNK)
-                text = rest + new if new else ""
+        while True:
+            match = _SERIES.search(text, place)
+            start = match.start() if match else max(place, len(text) - _TAIL)
+            line += text.count("\n", place, start)
+            place = start
+            series: dict[str, Any] | None = None
+            if match:
+                try:
+                    series, end = decoder.raw_decode(text, start)
+                except (ValueError, RecursionError):
+                    series = None
+            if series is not None:
+                yield line, series
+                line += text.count("\n", start, end)
+                place = end
                 continue
-            line += text.count("\n", 0, match.start())
-            text = text[match.start() :]
-            try:
-                series, end = decoder.raw_decode(text)
-            except (ValueError, RecursionError):
-                new = _more(stream, max(CHUNK, len(text))) if len(text) < LONGEST_SERIES else ""
-                if not new:
+            kept = len(text) - place
+            new = _more(stream, max(CHUNK, kept)) if kept < LONGEST_SERIES else ""
+            if not new:
+                if match:
                     context.warn(file.path, line, "the last series is cut off or damaged; those before it are used")
-                    return
-                text += new
-                continue
-            yield line, series
-            line += text.count("\n", 0, end)
-            text = text[end:] or _more(stream, CHUNK)
+                return
+            text, place = text[place:] + new, 0
 
 
 def _more(stream: BinaryIO, size: int) -> str:

@@ -2,7 +2,7 @@
 
 A range query holds one point every few seconds for hours. Of a run of equal values the first and the last are kept, so
 that every change stays between the same two times; of a series that changes all the time only so many points that its
-rises and falls still add up.
+rises and falls still add up, and that a step which stands out keeps its time.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-MOST_POINTS = 256
-"""Points of one series that are kept; beyond them only falls (a reset) and the last point are."""
+MOST_POINTS = 64
+"""Points of one series that are kept in any case; beyond them falls (a reset), large steps and the last point are."""
 
-MOST_FALLS = 2_000
-"""Points of one series that are kept in any case."""
+LARGE = 0.1
+"""Share of the rise so far that a step must hold to be large."""
+
+MOST_EVER = 2_000
+"""Points of one series beyond which only the last one is kept."""
 
 T = TypeVar("T")
 
@@ -25,6 +28,7 @@ class Thinned(Generic[T]):
     """One series, point by point. ``T`` is whatever a point carries along."""
 
     kept: int = 0
+    first: float = 0.0
     last: float | None = None
     waiting: tuple[float, T] | None = None
 
@@ -32,12 +36,19 @@ class Thinned(Generic[T]):
         """The points to keep now that this one is known."""
         last, self.last = self.last, value
         if last is None:
+            self.first = value
             yield from self._keep((value, point))
-        elif value == last or (self.kept >= MOST_POINTS and (value > last or self.kept >= MOST_FALLS)):
+        elif value == last or not self._counts(last, value):
             self.waiting = (value, point)
         else:
             yield from self.rest()
             yield from self._keep((value, point))
+
+    def _counts(self, last: float, value: float) -> bool:
+        """Whether a change is kept with its own time."""
+        if self.kept < MOST_POINTS:
+            return True
+        return self.kept < MOST_EVER and (value < last or value - last >= LARGE * abs(value - self.first))
 
     def rest(self) -> Iterator[tuple[float, T]]:
         """The last point, where it was not kept yet."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.facts.model import CounterSample, Observation, Reading
 from facts_adapters.adapter import Context, EvidenceFile, Head, Line, Verdict
-from facts_adapters.counter_maps.emitting import Collector
+from facts_adapters.counter_maps.emitting import Channel, Collector
 from facts_adapters.counter_maps.model import CounterMap, Subject
 from facts_adapters.counter_maps.reading import builtin_profile
 from facts_adapters.counter_maps.series import number
@@ -109,17 +109,26 @@ class _Reader:
                 known = self.known[column] = self.map.knows(column)
             value = self._number(text, row, column) if known else None
             if value is not None:
-                yield from self.collector.point(column, cells, value, quote(self.file, row.line), when, only=self.map)
+                channel = self.collector.channel(column, cells, row.line.number)
+                yield from self._fed(channel, value, row, when)
 
     def _named(self, name: str, value: float, row: _Row, when: Reading | None) -> Iterator[Observation | CounterSample]:
-        source = quote(self.file, row.line)
         family = row.cells.get(self.map.family, "") if self.map.family else ""
         if family and family not in builtin_profile():
             self._complain(row, f'no counter family "{family[:60]}"')
-        elif family:
-            yield from self.collector.counter(self.map, family, name, row.cells, value, (source, when))
+            return
+        line = row.line.number
+        if family:
+            channel: Channel | None = self.collector.counter(self.map, family, name, row.cells, line)
         else:
-            yield from self.collector.point(name, row.cells, value, source, when, only=self.map)
+            channel = self.collector.channel(name, row.cells, line)
+        yield from self._fed(channel, value, row, when)
+
+    def _fed(
+        self, channel: Channel | None, value: float, row: _Row, when: Reading | None
+    ) -> Iterator[Observation | CounterSample]:
+        if channel is not None:
+            yield from self.collector.add(channel, value, lambda: (quote(self.file, row.line), when))
 
     def _time(self, row: _Row) -> Reading | None:
         text = self.map.time.of(row.cells)

@@ -27,7 +27,7 @@ _STATUS = re.compile(r"^Port\s+Name\s+Status\s+Vlan\s+Duplex")
 _DISABLED = re.compile(r"^(?P<port>(?:Et|Ethernet)\d[\d/]*)\s.*\serrdisabled\s")
 _QUEUES = re.compile(r"^Port\s+TxQ\s+Counter/pkts\s+Counter/bytes\s+Drop/pkts\s+Drop/bytes")
 _QUEUE = re.compile(
-    r"^(?P<port>(?:Et|Ethernet)\d[\d/]*)\s+UC(?P<queue>\d{1,2})\s+(?P<sent>[\d,]+)\s+[\d,]+\s+(?P<lost>[\d,]+)\s+[\d,]+\s*$"
+    r"^(?P<port>Et\d[\d/]*)\s+UC(?P<queue>\d{1,2})\s+(?P<sent>[\d,]+)\s+[\d,]+\s+(?P<lost>[\d,]+)\s+[\d,]+\s*$"
 )
 _PORT = re.compile(r"^(?P<port>(?:Et|Ethernet|Po)\d[\d/]*)\s+(?P<rest>\S.*)$")
 

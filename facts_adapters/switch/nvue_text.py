@@ -16,7 +16,8 @@ from facts_adapters.switch._tables import Counters, Row, Table, host_of, lines, 
 _QUEUES = ("priority-group", "traffic-class", "switch-priority")
 _KERNEL = {"RX_ERR": "in-errors", "RX_DRP": "in-drops", "TX_ERR": "out-errors", "TX_DRP": "out-drops"}
 _HEAD = re.compile(
-    r"^\s*(?:(?:priority-group|traffic-class|switch-priority)\s+[rt]x-|(?:Iface|Interface)\s+MTU\s.*RX_ERR)",
+    r"^[ \t]*(?:(?:priority-group|traffic-class|switch-priority)[ \t]+[rt]x-"
+    r"|(?:Iface|Interface)[ \t]+MTU[ \t].*RX_ERR)",
     re.MULTILINE,
 )
 _STAT = re.compile(r"^\s*(?P<name>carrier-transitions|(?:in|out)-(?:errors|drops))\s+(?P<value>\d{1,20})(?:\s|$)")

@@ -22,6 +22,9 @@ _KNOWN = re.compile(
 )
 _PFC = re.compile(r"PFC([0-7])$")
 _UNICAST = re.compile(r"UC(\d+)$")
+_OF_EOS = re.compile(r"Et\d")
+"""Ports of Arista EOS, whose table of queues has the same titles."""
+
 _PERCENT = re.compile(r"\d{1,3}(?:\.\d+)?%")
 _QUEUE = re.compile(r"(?P<port>\S+):(?P<queue>\d+)$")
 _SUMS = {
@@ -169,7 +172,7 @@ def _queues(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterS
     make = _counters(table, file)
     for row in table.rows:
         match = _UNICAST.match(row.cells.get("TxQ", ""))
-        if not match:
+        if not match or _OF_EOS.match(row.cells.get("Port", "")):
             continue
         for column, counter in _SUMS.items():
             value = whole(row.cells.get(column))
