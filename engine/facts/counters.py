@@ -186,14 +186,18 @@ def _moving(ordered: Sequence[CounterSample]) -> Sequence[CounterSample]:
 
 
 def _began(moving: Sequence[CounterSample], delta: int) -> tuple[CounterSample, CounterSample]:
-    """The two samples between which the rise began: the first step that holds a tenth of it.
+    """The two samples between which the rise began.
 
-    Where it rose in many small steps, the first and the last sample.
+    The last one at which no more than a hundredth of it had happened (so that a stray count long before does not
+    decide), and the first one at which a tenth had.
     """
-    for earlier, later in pairwise(moving):
-        step = later.value - earlier.value if later.value >= earlier.value else later.value
-        if step * 10 >= delta and step:
-            return earlier, later
+    earlier, risen = moving[0], 0
+    for previous, sample in pairwise(moving):
+        risen += sample.value - previous.value if sample.value >= previous.value else sample.value
+        if risen * 10 >= delta:
+            return earlier, sample
+        if risen * 100 <= delta:
+            earlier = sample
     return moving[0], moving[-1]
 
 

@@ -116,6 +116,12 @@ def test_the_rate_is_that_of_the_time_in_which_it_rose() -> None:
     assert (rise.kind, rise.fields["per_s"]) == ("nic.counter_symptom", 0.3)
 
 
-def test_a_slow_steady_rise_keeps_the_time_of_the_whole_series() -> None:
+def test_a_steady_rise_began_before_a_tenth_of_it_had_happened() -> None:
     (rise,) = judge(*(sample("retries", value, at=60 * value) for value in range(21)))
-    assert (rise.after, rise.until) == (Reading(0, 0, "utc"), Reading(1_200 * SECOND, 1_200 * SECOND, "utc"))
+    assert (rise.after, rise.until) == (Reading(0, 0, "utc"), Reading(120 * SECOND, 120 * SECOND, "utc"))
+
+
+def test_a_stray_count_long_before_does_not_decide_when_a_rise_began() -> None:
+    stray = [sample("retries", 0, at=0), sample("retries", 1, at=60), sample("retries", 1, at=9_000)]
+    (rise,) = judge(*stray, sample("retries", 900, at=9_060))
+    assert rise.after == Reading(9_000 * SECOND, 9_000 * SECOND, "utc")
