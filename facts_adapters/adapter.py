@@ -63,6 +63,9 @@ class EvidenceFile(Protocol):
     def lines(self) -> Iterator[Line]:
         """The logical lines."""
 
+    def holding(self, *literals: str) -> Iterator[Line]:
+        """The logical lines that hold one of a few texts: many times faster than :meth:`lines` where they are rare."""
+
 
 class Context(Protocol):
     """What a reader may ask of the run."""

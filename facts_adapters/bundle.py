@@ -94,7 +94,7 @@ class Bundle:
         name = self.path.resolve().name
         return ARCHIVE_NAME.sub("", name) or name
 
-    def open(self, member: Member, *, quiet: bool = False) -> BinaryIO:
+    def open(self, member: Member, *, quiet: bool = False) -> io.BufferedReader:
         """The decompressed bytes of a member up to the limits; ``quiet`` keeps warnings back (a look at the head)."""
 
         def warn(reason: str) -> None:
@@ -102,7 +102,7 @@ class Bundle:
                 self._warn(member.path, reason)
 
         raw = member.open_raw()
-        return cast(BinaryIO, io.BufferedReader(LimitedStream(raw, member.size, self.limits, warn), 1 << 18))
+        return io.BufferedReader(LimitedStream(raw, member.size, self.limits, warn), 1 << 18)
 
     def _warn(self, path: str, reason: str) -> None:
         warning = BundleWarning(path, 0, reason)

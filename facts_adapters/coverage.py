@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from engine.facts.model import Observation, Source
 from facts_adapters.result import FileReport
-from facts_adapters.text.reader import TextResult
+from facts_adapters.text.result import TextResult
 
 _CLASSES: dict[str, str] = {
     "kernel": "kernel_log",

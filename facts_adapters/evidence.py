@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import mmap
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -14,12 +12,10 @@ from facts_adapters.archives import Member
 from facts_adapters.bundle import Bundle
 from facts_adapters.parts import Part
 from facts_adapters.result import FileReport
+from facts_adapters.streams import descriptor
+from facts_adapters.text.content import PIECE, Text
 from facts_adapters.text.lines import bounded_lines, decode, logical_lines, wide_encoding
-from facts_adapters.text.scan import Data
-
-IN_MEMORY = 256 << 20
-"""Bytes of a file that are kept in memory; a longer one is copied to a temporary file and mapped."""
-
+from facts_adapters.text.scan import holding
 
 HEAD_LINES = 400
 HEAD_LINE = 1_000
@@ -41,35 +37,29 @@ def head_of(path: str, text: str, *, binary: bool = False) -> Head:
     return Head(path, text, tuple(line[:HEAD_LINE] for line in lines))
 
 
-class Buffered:
-    """A stream as one buffer: in memory, or mapped from a temporary copy where it is long."""
+LONGEST_WIDE = 256 << 20
+"""Bytes of a text in UTF-16 or UTF-32 that are read; such texts are read whole."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._file: BinaryIO | None = None
 
-    def __enter__(self) -> Data:
-        """The whole decompressed content."""
-        first = self._stream.read(IN_MEMORY + 1)
-        wide = wide_encoding(first[:4])
-        if wide:
-            return first[:IN_MEMORY].decode(wide, "replace").lstrip("\ufeff").encode()
-        if first.startswith(b"\xef\xbb\xbf"):
-            first = first[3:]
-        if len(first) <= IN_MEMORY:
-            return first
-        target = tempfile.TemporaryFile()
-        self._file = target
-        target.write(first)
-        while chunk := self._stream.read(4 << 20):
-            target.write(chunk)
-        target.flush()
-        return mmap.mmap(target.fileno(), 0, access=mmap.ACCESS_READ)
+def text_of(bundle: Bundle, member: Member) -> Text:
+    """The text of a member; it is in UTF-8, whatever encoding a mark at its beginning announces."""
+    stream = bundle.open(member)
+    wide = wide_encoding(stream.peek(4)[:4])
+    if wide is None:
+        return Text(stream, descriptor(stream))
+    with stream:
+        return Text.of(stream.read(LONGEST_WIDE).decode(wide, "replace").lstrip("\ufeff").encode())
 
-    def __exit__(self, *_: object) -> None:
-        """Drop the temporary copy."""
-        if self._file is not None:
-            self._file.close()
+
+def first_bytes(bundle: Bundle, member: Member, most: int) -> bytes:
+    """The text of a member up to ``most`` bytes, in UTF-8 and without a mark; more where there are more."""
+    with text_of(bundle, member) as text:
+        found = b""
+        for piece in text.pieces():
+            found += piece
+            if len(found) > most:
+                break
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +99,11 @@ class BundleFile:
         with self.open() as stream:
             yield from logical_lines(bounded_lines(stream))
 
+    def holding(self, *literals: str) -> Iterator[Line]:
+        """The logical lines that hold one of a few texts."""
+        with self.open() as stream:
+            yield from _holding(stream, literals)
+
 
 @dataclass(frozen=True, slots=True)
 class PartFile:
@@ -145,3 +140,14 @@ class PartFile:
         """The logical lines."""
         with self.open() as stream:
             yield from logical_lines(bounded_lines(stream))
+
+    def holding(self, *literals: str) -> Iterator[Line]:
+        """The logical lines that hold one of a few texts."""
+        with self.open() as stream:
+            yield from _holding(stream, literals)
+
+
+def _holding(stream: BinaryIO, literals: Sequence[str]) -> Iterator[Line]:
+    pieces = iter(lambda: stream.read(PIECE), b"")
+    for hit in holding(pieces, [literal.encode() for literal in literals]):
+        yield Line(hit.number, decode(hit.raw.strip(b"\r\n")))

@@ -1,22 +1,34 @@
-"""The parts of a pasted file: fences of a Markdown text, files that ``tail`` or ``grep`` shows one after the other.
+"""The parts of a file that shows several: fences of a Markdown text, output of ``tail``, a bug report of NVIDIA.
 
-Each part is read as a file of its own, because what stands above in another part need not have happened before.
+Each part is read as a file of its own, because what stands above in another part need not have happened before. The
+sections of an ``nvidia-bug-report.log`` (nvidia-bug-report.sh of driver 450 .. 580) begin with a rule of 44 underscores
+and then have ``*** /path`` or the command.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from facts_adapters.adapter import Head
+from facts_adapters.discovery import choose, registry
+from facts_adapters.records import joiner
 from facts_adapters.text.lines import decode
 from facts_adapters.text.pasted import Wrapping, wrapping
 
-LONGEST_PASTE = 8 << 20
+LONGEST_PASTE = 32 << 20
 """Bytes of a file beyond which it is read as it stands."""
 
 _FENCE = re.compile(r"(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
 _SHOWN = re.compile(r"==> (?P<path>\S.*?) <==\s*$")
+_RULE = "_" * 44
+_BUG_REPORT = "Start of NVIDIA bug report log file"
+_LISTED = "*** ls: "
+_FRONT = 400
+"""Lines at the beginning that tell what a file or a section is."""
+_HEAD = 64 * 1024
+_LONGEST_LINE = 1_000
 _PROSE_FILE = re.compile(r"(?:\.(?:md|markdown|mdx|rst|txt|text)|(?:^|/)[^./]+)$", re.IGNORECASE)
 _TOKEN = re.compile(
     r"[\w.@=+-]*/[\w.@=+/-]*\w|[\w@=+-][\w.@=+-]*\.(?:log|txt|out|err|json|ya?ml|csv|conf|jsonl|html?)\b"
@@ -31,7 +43,7 @@ class Part:
 
     ``raw`` is what stands in the file, ``data`` is for the reader of log lines, ``inner`` (without the prefixes of
     collectors too) for whole-file adapters; ``numbers`` are the numbers in the file of its lines, ``title`` is what is
-    written above it, ``prose`` marks the text between the fences.
+    written above it, ``prose`` marks text of which no adapter reads anything.
     """
 
     raw: bytes
@@ -69,10 +81,12 @@ def titled(title: str) -> str:
 def is_pasted(path: str, head: str) -> bool:
     """Whether the first lines of a file show that it must be taken apart or stripped."""
     lines = head.splitlines()
-    return bool(wrapping(lines)) or any(_marks(path, line) for line in lines)
+    return joiner(lines) is not None or bool(wrapping(lines)) or any(_marks(path, line) for line in lines)
 
 
 def _marks(path: str, line: str) -> bool:
+    if line.startswith(_BUG_REPORT):
+        return True
     if line.startswith("==> "):
         return _SHOWN.match(line) is not None
     return ("```" in line or "~~~" in line) and bool(_PROSE_FILE.search(path) and _FENCE.match(line))
@@ -83,9 +97,33 @@ def parts(path: str, data: bytes) -> list[Part]:
     lines = [decode(raw) for raw in data.split(b"\n")]
     if lines and not lines[-1]:
         lines.pop()
+    join = joiner(lines)
+    if join is not None:
+        return [_joined_records(lines, join)]
     outside = wrapping(lines).outside
     plain = [outside.strip(line) for line in lines] if outside else lines
-    return [part for part in map(_part, _split(path, plain)) if part.data.strip()]
+    found = [part for part in map(_part, _split(path, plain)) if part.data.strip()]
+    if _is_bug_report(plain):
+        return [part if _known(part) else replace(part, prose=True) for part in found]
+    return found
+
+
+def _joined_records(lines: Sequence[str], join: Callable[[Sequence[str]], Iterator[tuple[int, str]]]) -> Part:
+    """The records of a log, each as the one line that a reader of lines knows."""
+    records = list(join(lines))
+    data = _joined([text for _, text in records])
+    return Part(_joined(lines), data, data, [number for number, _ in records])
+
+
+def _is_bug_report(lines: Sequence[str]) -> bool:
+    return any(line.startswith(_BUG_REPORT) for line in lines[:_FRONT])
+
+
+def _known(part: Part) -> bool:
+    """Whether an adapter reads a section; of a hundred others, such as lists of packages, nothing is expected."""
+    lines = decode(part.inner[:_HEAD]).splitlines()
+    head = Head(part.title, "\n".join(lines), tuple(line[:_LONGEST_LINE] for line in lines[:_FRONT]))
+    return any(choice.taken for choice in choose(head, registry().adapters))
 
 
 @dataclass(slots=True)
@@ -111,7 +149,9 @@ def _joined(lines: Sequence[str]) -> bytes:
 
 
 def _split(path: str, lines: Sequence[str]) -> Iterator[_Piece]:
-    if any(line.startswith("==> ") and _SHOWN.match(line) for line in lines):
+    if _is_bug_report(lines):
+        yield from _sections(lines)
+    elif any(line.startswith("==> ") and _SHOWN.match(line) for line in lines):
         yield from _shown(lines)
     elif _PROSE_FILE.search(path) and any(_FENCE.match(line) for line in lines if "```" in line or "~~~" in line):
         yield from _fenced(lines)
@@ -128,6 +168,26 @@ def _shown(lines: Sequence[str]) -> Iterator[_Piece]:
             yield piece
             piece = _Piece([], [], match["path"])
         else:
+            piece.lines.append(line)
+            piece.numbers.append(number)
+    yield piece
+
+
+def _sections(lines: Sequence[str]) -> Iterator[_Piece]:
+    """What stands between the rules of a bug report; the first line that is not empty is the title.
+
+    The script ends its work early where the driver hangs, so a section that is not there says nothing.
+    """
+    piece = _Piece([], [])
+    titled_yet = False
+    for number, line in enumerate(lines, start=1):
+        if line.startswith(_RULE) and not line.strip("_ "):
+            yield piece
+            piece, titled_yet = _Piece([], []), False
+        elif not titled_yet and line.strip():
+            titled_yet = True
+            piece.title = line.removeprefix("*** ").strip()
+        elif not line.startswith(_LISTED):
             piece.lines.append(line)
             piece.numbers.append(number)
     yield piece

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -15,21 +15,31 @@ from engine.facts.vocabulary import Vocabulary, load_vocabulary
 from facts_adapters.adapter import Adapter, EvidenceFile
 from facts_adapters.archives import Member
 from facts_adapters.bundle import Bundle, BundleWarning
+from facts_adapters.cores import cores, in_order
 from facts_adapters.coverage import classes_of, coverage
-from facts_adapters.discovery import Choice, Forced, Placement, Registry, Site, choose, date_of, registry
-from facts_adapters.evidence import Buffered, BundleFile, PartFile, decode_head, head_of
+from facts_adapters.discovery import Forced, Placement, Registry, Site, registry
+from facts_adapters.evidence import BundleFile, PartFile, text_of
+from facts_adapters.look import Look, Looker
 from facts_adapters.manifest import read_manifest
-from facts_adapters.parts import LONGEST_PASTE, Part, is_pasted, parts
+from facts_adapters.parts import Part
 from facts_adapters.places import Paths, Told
 from facts_adapters.result import BundleReading, FileReport
 from facts_adapters.streams import DAMAGE, Limits
 from facts_adapters.text import stamps
-from facts_adapters.text.lines import is_text
-from facts_adapters.text.reader import TextReader, TextResult
+from facts_adapters.text.reader import TextReader
+from facts_adapters.text.result import TextResult
 from facts_adapters.text.signatures import load_signatures
 from knowledge import BUILTIN
 
-HEAD_BYTES = 64 * 1024
+FAST_FROM = 2 << 20
+"""Bytes of a bundle from which on Hyperscan is worth the time that it takes to start."""
+
+SPREAD_FROM = 16 << 20
+"""Bytes of a bundle from which on its files are read on several cores."""
+
+MANY_FILES = 200
+"""Files from which on several cores look at them."""
+
 MOST_OF_ADAPTER = 2_000_000
 """Records that one adapter may yield for one file."""
 
@@ -95,6 +105,7 @@ class _Run:
         self.adapters = adapters
         self.only = only
         self.left = bundle.limits.total_bytes
+        self.fast = sum(member.size for member in bundle.members) >= FAST_FROM
         self.warnings: list[BundleWarning] = []
         self.manifest = self._manifest()
         self.site = Site.of(self.manifest, [member.path for member in bundle.members])
@@ -105,15 +116,27 @@ class _Run:
         """Files that gave the date of their folder."""
 
     def read(self) -> BundleReading:
-        heads = [self._look(member) for member in self.bundle.members]
+        members = self.bundle.members
+        looker = Looker(self.bundle, self.manifest, self.adapters, self.forced)
+        many = cores() if len(members) >= MANY_FILES else 1
+        looks = in_order(lambda number: looker.look(members[number]), range(len(members)), many)
+        reports = [self._see(look) for look in looks]
         self.site.paths = Paths([*(member.path for member in self.bundle.members), *self.titles], self.site.nodes)
-        for member, report in zip(self.bundle.members, heads, strict=True):
-            if self.only is None or self.only(member.path):
-                self.result.files.append(report)
-                if self.left > 0:
-                    self._file(member, report)
-                else:
-                    self.warn(member.path, 0, "not read: the files before it hold more bytes than are read")
+        texts = self._texts(reports)
+        following = next(texts, None)
+        for number, (member, report) in enumerate(zip(members, reports, strict=True)):
+            if self.only is not None and not self.only(member.path):
+                continue
+            self.result.files.append(report)
+            read = None
+            if self.left > 0 and following is not None and following[0] == number:
+                read, following = following[1], None
+            if self.left > 0:
+                self._file(looker, member, report, read)
+                following = following or next(texts, None)
+            else:
+                self.warn(member.path, 0, "not read: the files before it hold more bytes than are read")
+        texts.close()
         for record in self.result.observations:
             record.host = self.site.named(record.host)
             record.peer = self.site.known(record.peer)
@@ -140,81 +163,39 @@ class _Run:
             self.warn(problem.path, problem.line, f"{problem.message}{'. ' + problem.help if problem.help else ''}")
         return read.manifest
 
-    def _look(self, member: Member) -> FileReport:
-        """First pass over a file: its head, who reads it, whether it is a date."""
-        report = FileReport(member.path, member.size)
-        try:
-            with self.bundle.open(member, quiet=True) as stream:
-                raw = stream.read(HEAD_BYTES)
-        except DAMAGE as error:
-            self.warn(member.path, 0, f"the file cannot be read: {error}")
-            report.size = 0
-            return report
-        report.text = is_text(raw)
-        text = decode_head(raw)
-        if report.text:
-            self._date_file(member.path, text)
-        report.pasted = report.text and self._named(member.path) is None and is_pasted(member.path, text)
-        for part in self._parts(member) if report.pasted else ():
-            path = part.path(member.path)
-            self.titles.append(path)
-            self._date_file(path, decode_head(part.inner[:HEAD_BYTES]))
-        head = head_of(member.path, text, binary=not report.text)
-        report.choices = choose(head, self.adapters.adapters, self._named(member.path))
-        return report
-
-    def _date_file(self, path: str, text: str) -> None:
-        date = date_of(path, text)
-        if date is not None:
+    def _see(self, look: Look) -> FileReport:
+        """Note what a first look told."""
+        report = look.report
+        if look.failure:
+            self.warn(report.path, 0, look.failure)
+        self.titles += look.titles
+        for path, date in look.dates:
             self.dated.add(path)
             self.site.dates.setdefault(path.rpartition("/")[0], date)
+        return report
 
-    def _parts(self, member: Member) -> list[Part]:
-        """The parts of a pasted file; none where it is too long to be one or cannot be read."""
-        try:
-            with self.bundle.open(member, quiet=True) as stream, Buffered(stream) as data:
-                return parts(member.path, bytes(data)) if len(data) <= LONGEST_PASTE else []
-        except DAMAGE:
-            return []
-
-    def _named(self, path: str) -> str | None:
-        for forced in self.forced:
-            if forced.matches(path):
-                return forced.adapter
-        return self.manifest.hint(path).adapter
-
-    def _file(self, member: Member, report: FileReport) -> None:
-        pasted = self._parts(member) if report.pasted else []
+    def _file(self, looker: Looker, member: Member, report: FileReport, read: _Read | None) -> None:
+        pasted = looker.parts(member) if report.pasted else []
         if not pasted:
-            self._part(member, report, None)
+            self._part(member, report, None, read)
         for part in pasted:
             path = part.path(member.path)
             own = FileReport(member.path, len(part.data), text=True)
-            own.choices, body = self._choices(path, part)
+            own.choices, body = looker.readers(path, part)
             first = len(self.result.observations)
-            self._part(member, own, replace(part, inner=body))
+            self._part(member, own, replace(part, inner=body), None)
             if report.observations:
                 self._distrust(self.result.observations[first:])
             report.add(own)
 
-    def _choices(self, path: str, part: Part) -> tuple[list[Choice], bytes]:
-        """Who reads a part and what of it: where nobody knows it without its prefixes, who knows it with them."""
-        if part.prose:
-            return [], part.inner
-        for body in (part.inner, part.raw):
-            found = choose(head_of(path, decode_head(body[:HEAD_BYTES])), self.adapters.adapters)
-            if any(choice.taken for choice in found):
-                return found, body
-        return found, part.inner
-
-    def _part(self, member: Member, report: FileReport, part: Part | None) -> None:
+    def _part(self, member: Member, report: FileReport, part: Part | None, read: _Read | None) -> None:
         path = part.path(member.path) if part else member.path
         placement = self.site.place_part(member.path, path)
         report.group = placement.group.value if placement.group else ""
         report.run = placement.run.value if placement.run else None
         found: list[Observation | CounterSample] = []
         context = _Context(self, part)
-        text = self._text(member, report, context) if report.text else None
+        text = self._text_of(report, context, read) if report.text else None
         self._learn(placement, text)
         self._writers(placement, text)
         report.host, report.rank = placement.host, placement.rank
@@ -257,21 +238,51 @@ class _Run:
         classes = (a.coverage for a in map(self.adapters.named, report.adapters) if a is not None)
         return sorted({c for c in classes if c})
 
-    def _text(self, member: Member, report: FileReport, context: _Context) -> TextResult | None:
-        world = self.manifest.world_size
-        try:
-            if context.part is not None:
-                self.left -= len(context.part.data)
-                text = self.reader.read(member.path, context.part.data, context, self.site.nodes, world)
-            else:
-                with self.bundle.open(member) as stream, Buffered(stream) as data:
-                    self.left -= len(data)
-                    text = self.reader.read(member.path, data, context, self.site.nodes, world)
-        except Exception as error:  # one file must not end the rest
-            self.warn(member.path, 0, f"the file could not be read as text: {type(error).__name__}: {error}")
-            return None
-        report.lines, report.first, report.last = text.lines, text.first, text.last
-        report.signatures, report.kinds = dict(text.hits), dict(text.kinds)
+    def _texts(self, reports: Sequence[FileReport]) -> Generator[tuple[int, _Read]]:
+        """Numbers and texts of the files that are read whole, in order; several at once where there is much to read."""
+        wanted = [n for n, report in enumerate(reports) if self._whole(report)]
+        size = sum(report.size for report in reports)
+        workers = cores() if size >= SPREAD_FROM and self.left > 0 else 1
+        nodes, world = self.site.nodes, self.manifest.world_size
+
+        def read(number: int) -> _Read:
+            member = self.bundle.members[number]
+            notes = _Notes(self.site)
+            known = len(self.bundle.warnings)
+            try:
+                data = text_of(self.bundle, member)
+                text = self.reader.read(member.path, data, notes, nodes, world, fast=self.fast)
+            except Exception as error:  # one file must not end the rest
+                notes.warn(member.path, 0, f"the file could not be read as text: {type(error).__name__}: {error}")
+                text = None
+            told = self.bundle.warnings[known:]
+            del self.bundle.warnings[known:]
+            return _Read(text, notes.warnings, told)
+
+        yield from zip(wanted, in_order(read, wanted, workers), strict=True)
+
+    def _whole(self, report: FileReport) -> bool:
+        return report.text and not report.pasted and (self.only is None or self.only(report.path))
+
+    def _text_of(self, report: FileReport, context: _Context, read: _Read | None) -> TextResult | None:
+        """The text of a file as it was read, or that of a part."""
+        text = None
+        if context.part is not None:
+            world = self.manifest.world_size
+            self.left -= len(context.part.data)
+            try:
+                text = self.reader.read(report.path, context.part.data, context, self.site.nodes, world)
+            except Exception as error:  # one part must not end the rest
+                self.warn(report.path, 0, f"the file could not be read as text: {type(error).__name__}: {error}")
+        elif read is not None:
+            text = read.text
+            self.bundle.warnings += [w for w in read.told if w not in self.bundle.warnings[-50:]]
+            for path, line, reason in read.warnings:
+                self.warn(path, line, reason)
+            self.left -= text.size if text is not None else 0
+        if text is not None:
+            report.lines, report.first, report.last = text.lines, text.first, text.last
+            report.signatures, report.kinds = dict(text.hits), dict(text.kinds)
         return text
 
     def _learn(self, placement: Placement, text: TextResult | None) -> None:
@@ -377,6 +388,32 @@ def _set_adapter(found: list[Observation | CounterSample], name: str) -> None:
         last.adapter = name
     else:
         found[-1] = replace(last, adapter=name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A text as it was read, perhaps in another process: (path, line, reason) of its warnings, those of the bundle."""
+
+    text: TextResult | None
+    warnings: list[tuple[str, int, str]]
+    told: list[BundleWarning]
+
+
+class _Notes:
+    """A context that collects warnings instead of telling the run, which may be another process."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.warnings: list[tuple[str, int, str]] = []
+
+    def warn(self, path: str, line: int, reason: str) -> None:
+        self.warnings.append((path, line, reason))
+
+    def reading(self, text: str) -> Reading | None:
+        return stamps.reading(text)
+
+    def snapshot_time(self, path: str) -> Reading | None:
+        return self.site.snapshot_time(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ class Limits:
     """
 
     files: int = 100_000
-    file_bytes: int = 1024 * MEBI
-    total_bytes: int = 16 * 1024 * MEBI
+    file_bytes: int = 16 * 1024 * MEBI
+    total_bytes: int = 64 * 1024 * MEBI
     ratio: int = 1_000
     ratio_from: int = 64 * MEBI
     depth: int = 2
@@ -106,7 +106,7 @@ class LimitedStream(io.RawIOBase):
 
     def __init__(self, stream: BinaryIO, packed: int, limits: Limits, warn: Warn, budget: Budget | None = None) -> None:
         super().__init__()
-        self._outer = stream
+        self.outer = stream
         self._packed = max(packed, 1)
         self._limits = limits
         self._warn = warn
@@ -122,7 +122,7 @@ class LimitedStream(io.RawIOBase):
 
     def _head(self) -> bytes:
         try:
-            return self._outer.read(_LONGEST_HEADER)
+            return self.outer.read(_LONGEST_HEADER)
         except DAMAGE as error:
             self._end(f"the file is damaged ({short_reason(error)})")
             return b""
@@ -179,8 +179,19 @@ class LimitedStream(io.RawIOBase):
         """Close the decompressor and the file below too."""
         if not self.closed:
             self._inner.close()
-            self._outer.close()
+            self.outer.close()
         super().close()
+
+
+def descriptor(stream: io.BufferedReader) -> int | None:
+    """The open file that holds the very bytes of a member's stream, ``None`` where they are unpacked on the way."""
+    raw = stream.raw
+    if not isinstance(raw, LimitedStream) or raw.compressed:
+        return None
+    try:
+        return raw.outer.fileno()
+    except OSError:
+        return None
 
 
 class _Rejoined(io.RawIOBase):

@@ -127,7 +127,7 @@ def _evidence(rule: EvidenceRule, firing: Firing, ground: _Ground, own: set[str]
         facts=tuple(sorted({fact.id for fact in facts.values()}, key=number)),
         weight=weight if explained_by is None else weight * CONSEQUENCE_SHARE,
         firsts=(first.id,) if first is not None else (),
-        verified=rule.verified,
+        verified=rule.verified and all(fact.fields.get("verified") is not False for fact in facts.values()),
         timed=timed,
         explained_by=explained_by,
     )

@@ -24,7 +24,8 @@ def _fill(template: str, facts: Mapping[str, Fact]) -> str:
         if match[2] == "rank" and len(fact.ranks) > 1:
             return rank_list(fact.ranks)
         found = fact.count if match[2] == "count" else fact.get(match[2])
-        return "?" if found is None else str(found)
+        read = (fact.as_read or {}).get(match[2])
+        return "?" if found is None else f"{found} ({read})" if read else str(found)
 
     return _PLACE.sub(value, template)
 

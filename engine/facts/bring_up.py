@@ -15,6 +15,9 @@ from engine.facts.model import SECOND, Observation
 BRING_UP = 120 * SECOND
 """How long after the boot or the probe a port may train, and how soon it must be up then."""
 
+BRING_UP_KIND = "nic.link_training"
+"""What a down of a port is that comes up for the first time."""
+
 STARTS = ("host.boot", "nic.driver_started")
 
 
@@ -30,7 +33,7 @@ def mark_bring_up(observations: Iterable[Observation]) -> list[Observation]:
     for item in items:
         logs[item.source.path].append(item)
     training = {id(item) for log in logs.values() for item in _training(log)}
-    return [replace(item, kind="nic.link_training") if id(item) in training else item for item in items]
+    return [replace(item, kind=BRING_UP_KIND) if id(item) in training else item for item in items]
 
 
 def _training(log: Sequence[Observation]) -> list[Observation]:

@@ -28,7 +28,7 @@ def differing_settings(facts: Sequence[Fact], vocabulary: Vocabulary) -> list[Ob
             value = fact.fields.get(comparison.value)
             if fact.kind != kind or fact.scope != "incident" or value is None:
                 continue
-            key = tuple(str(fact.get(name) or "") for name in comparison.key)
+            key = tuple(_as_read(fact, name) for name in comparison.key)
             for unit in [fact.host] if comparison.across == "host" else fact.ranks:
                 if unit is not None:
                     units.add(unit)
@@ -36,6 +36,11 @@ def differing_settings(facts: Sequence[Fact], vocabulary: Vocabulary) -> list[Ob
         for key, by_unit in sorted(groups.items()):
             found.extend(_odd_ones(kind, key, by_unit, units, comparison.unset))
     return found
+
+
+def _as_read(fact: Fact, name: str) -> str:
+    """A key as the source spells it: what one tool prints stays comparable, whichever host has other names for it."""
+    return (fact.as_read or {}).get(name) or str(fact.get(name) or "")
 
 
 def _odd_ones(

@@ -2,6 +2,9 @@
 
 A single snapshot says only "not zero since an unknown time". A counter at its ceiling says nothing about change, a
 counter that is absent says nothing at all. Which rise means something is knowledge (``profiles/counters.yaml``).
+
+Two samples are compared only where their order is known: by time, by the labels of their snapshots, or by their lines
+in one file. Of one snapshot that several tools show, one is taken: it is no second sample.
 """
 
 from __future__ import annotations
@@ -10,13 +13,15 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any
 
 from engine.facts.model import SECOND, CounterSample, Observation, Reading, Scalar, Span
 
-EARLY_WORDS = ("before", "baseline", "pre", "t0", "start", "prev", "old", "first")
-LATE_WORDS = ("after", "incident", "post", "t1", "end", "now", "new", "second", "last")
+EARLY_WORDS = ("before", "baseline", "healthy", "pre", "start", "begin", "prev", "old", "first")
+LATE_WORDS = ("after", "incident", "post", "end", "final", "now", "new", "second", "last")
+LARGEST = 2**64 - 1
+"""What a counter can show; a larger number is damage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,7 @@ class Family:
     counters: Mapping[str, CounterSpec | None]
     patterns: tuple[tuple[re.Pattern[str], CounterSpec | None], ...]
     deltas: bool
+    verified: bool = True
 
     def lookup(self, name: str) -> tuple[CounterSpec | None, int | None]:
         """The specification of a counter and the queue or priority that its name carries."""
@@ -67,8 +73,22 @@ def read_profile(document: Mapping[str, Any]) -> CounterProfile:
             counters={key: _spec(value) for key, value in (body.get("counters") or {}).items()},
             patterns=tuple((re.compile(key), _spec(value)) for key, value in (body.get("patterns") or {}).items()),
             deltas=bool(body.get("delta", False)),
+            verified=bool(body.get("verified_on", True)),
         )
     return families
+
+
+def yielded_kinds(profile: CounterProfile) -> frozenset[str]:
+    """The fact kinds that :func:`counter_facts` can yield with this profile."""
+    kinds: set[str] = set()
+    for family in profile.values():
+        specs = [spec for spec in (*family.counters.values(), *(s for _, s in family.patterns)) if spec is not None]
+        counts = [spec for spec in specs if not spec.gauge]
+        kinds |= {_rise_kind(family, spec) for spec in counts}
+        kinds |= {f"{family.branch}.counter_value" for spec in specs if not spec.context and not family.deltas}
+        kinds |= {f"{family.branch}.counter_idle" for _ in counts}
+        kinds |= {f"{family.branch}.counter_saturated" for spec in counts if spec.ceiling is not None}
+    return frozenset(kinds)
 
 
 def _spec(value: Any) -> CounterSpec | None:
@@ -94,43 +114,72 @@ Place = Callable[[CounterSample], Span]
 def counter_facts(samples: Sequence[CounterSample], profile: CounterProfile, place: Place) -> list[Observation]:
     """Pair the samples of each counter and say what rose, what stood still and what was merely not zero.
 
-    ``place`` gives the UTC span of a sample, unbounded where nothing is known. The observation of a rise carries as
-    ``after`` and ``until`` (basis ``utc``) the times of the two samples between which it began.
+    ``place`` gives the UTC span of a sample, unbounded where nothing is known. The observation of a rise carries the
+    time of the last sample before it as ``after`` and of the first that shows all of it as ``until`` (basis ``utc``);
+    its rate is over the time between these two.
     """
     series: dict[tuple[object, ...], list[CounterSample]] = defaultdict(list)
     for sample in samples:
-        series[_series_key(sample)].append(sample)
+        if 0 <= sample.value <= LARGEST:
+            series[_series_key(sample)].append(sample)
     found: list[Observation] = []
-    still: dict[tuple[str, str | None, str | None, str | None, str], list[CounterSample]] = defaultdict(list)
+    still: dict[_Class, list[CounterSample]] = defaultdict(list)
+    stirred: set[_Class] = set()
     for key in sorted(series, key=str):
-        ordered = sorted(series[key], key=lambda sample: _order(sample, place))
-        family = profile.get(ordered[0].family)
-        if family is None:
+        family = profile.get(series[key][0].family)
+        spec, queue = family.lookup(series[key][0].counter) if family else (None, None)
+        if family is None or spec is None:
             continue
-        spec, queue = family.lookup(ordered[0].counter)
-        if spec is None:
-            continue
+        ordered = _in_order(series[key], place)
         queue = ordered[0].queue if ordered[0].queue is not None else queue
         observation = _judge(ordered, family, spec, queue, place)
-        if observation is None:
-            first = ordered[0]
-            if len(ordered) > 1 and ordered[0].value == ordered[-1].value:
-                still[(family.branch, first.host, first.device, first.port, spec.meaning)].extend(ordered)
-            continue
-        found.append(observation)
-    return [*found, *_idle(still, found)]
+        whose = (family.branch, ordered[0].host, ordered[0].device, ordered[0].port, spec.meaning)
+        if observation is not None:
+            if not family.verified:
+                observation.fields["verified"] = False
+            found.append(observation)
+            stirred.add(whose)
+        elif len(ordered) > 1 and not spec.gauge:
+            if len({sample.value for sample in ordered}) == 1 and not (family.deltas and ordered[0].value):
+                still[whose].extend(ordered)
+            else:
+                stirred.add(whose)
+    return [*found, *_idle(still, stirred)]
+
+
+_Class = tuple[str, str | None, str | None, str | None, str]
+"""Branch, host, device, port and class of counters."""
 
 
 def _series_key(sample: CounterSample) -> tuple[object, ...]:
     return (sample.family, sample.host, sample.device, sample.port, sample.queue, sample.counter)
 
 
-def _order(sample: CounterSample, place: Place) -> tuple[int, int, str, int]:
-    span = place(sample)
-    known = span.earliest if span.earliest is not None else 0
-    words = set(re.split(r"[^a-z0-9]+", sample.group.lower()))
-    rank = 0 if words & set(EARLY_WORDS) else 2 if words & set(LATE_WORDS) else 1
-    return (known, rank, sample.source.path, sample.source.line)
+def _in_order(samples: Sequence[CounterSample], place: Place) -> list[CounterSample]:
+    """The samples of one counter by time, or by label where a time is missing; of one snapshot those of one file."""
+    times = {id(sample): place(sample).earliest for sample in samples}
+    dated = None not in times.values()
+
+    def moment(sample: CounterSample) -> tuple[object, ...]:
+        return (times[id(sample)],) if dated else _label_rank(sample.group)
+
+    ordered: list[CounterSample] = []
+    whole = sorted(samples, key=lambda sample: (moment(sample), sample.source.path, sample.source.line))
+    for _, same in groupby(whole, key=moment):
+        snapshot = list(same)
+        ordered += [sample for sample in snapshot if sample.source.path == snapshot[0].source.path]
+    return ordered
+
+
+def _label_rank(label: str) -> tuple[int, str, int]:
+    """Where a snapshot stands by its label: ``before`` < ``t0`` < ``t1`` < ``t10`` < ``after``."""
+    words = set(re.split(r"[^a-z0-9]+", label.lower()))
+    if words & set(EARLY_WORDS):
+        return (0, "", 0)
+    if words & set(LATE_WORDS):
+        return (2, "", 0)
+    numbered = re.fullmatch(r"(?P<name>.*?)(?P<number>\d{1,18})", label.lower())
+    return (1, numbered["name"], int(numbered["number"])) if numbered else (1, label, 0)
 
 
 def _judge(
@@ -144,24 +193,30 @@ def _judge(
         if last.value < spec.min_value or spec.context:
             return None
         return _observe(f"{family.branch}.counter_value", last, {**fields, "value": last.value})
-    if spec.ceiling is not None and first.value >= spec.ceiling and last.value >= spec.ceiling:
+    if spec.ceiling is not None and {sample.value for sample in ordered} == {spec.ceiling}:
         return _observe(f"{family.branch}.counter_saturated", last, fields)
-    moving = _moving(ordered)
-    delta, resets = (last.value, 0) if len(ordered) == 1 else _delta(moving)
-    seconds = _seconds(place(moving[0]), place(moving[-1])) if len(ordered) > 1 else None
+    delta, resets = (sum(sample.value for sample in ordered), 0) if family.deltas else _delta(ordered)
+    moving = ordered if family.deltas else _moving(ordered)
+    first, last = moving[0], moving[-1]
+    seconds = _seconds(place(first), place(last)) if len(moving) > 1 else None
     per_s = delta / seconds if seconds else 0.0
     if delta < spec.min_delta or (seconds is not None and per_s < spec.min_per_s):
         return None
-    kind = spec.kind or f"{family.branch}.counter_rise"
-    if spec.kind is None and (spec.context or spec.consequence):
-        kind = f"{family.branch}.counter_activity" if spec.context else f"{family.branch}.counter_symptom"
-    earlier, later = _began(moving, delta)
+    source = moving[min(1, len(moving) - 1)]
     fields = {**fields, "delta": delta, "per_s": round(per_s, 4)}
     if resets:
         fields["resets"] = resets
-    observation = _observe(kind, later, fields)
-    observation.after, observation.until = _reading(place(earlier)), _reading(place(later))
+    observation = _observe(_rise_kind(family, spec), source, fields)
+    observation.after, observation.until = _reading(place(first)), _reading(place(last))
     return observation
+
+
+def _rise_kind(family: Family, spec: CounterSpec) -> str:
+    """The fact kind that a rise of the counter is."""
+    if spec.kind is not None:
+        return spec.kind
+    name = "activity" if spec.context else "symptom" if spec.consequence else "rise"
+    return f"{family.branch}.counter_{name}"
 
 
 def _delta(ordered: Sequence[CounterSample]) -> tuple[int, int]:
@@ -176,29 +231,9 @@ def _delta(ordered: Sequence[CounterSample]) -> tuple[int, int]:
 
 
 def _moving(ordered: Sequence[CounterSample]) -> Sequence[CounterSample]:
-    """The samples from the last one before the first change to the one with the last change; all where none changes.
-
-    A series of a monitoring system stands still for hours around what happened: neither its rate nor its time is that
-    of the whole series.
-    """
-    changed = [index for index in range(1, len(ordered)) if ordered[index].value != ordered[index - 1].value]
-    return ordered[changed[0] - 1 : changed[-1] + 1] if changed else ordered
-
-
-def _began(moving: Sequence[CounterSample], delta: int) -> tuple[CounterSample, CounterSample]:
-    """The two samples between which the rise began.
-
-    The last one at which no more than a hundredth of it had happened (so that a stray count long before does not
-    decide), and the first one at which a tenth had.
-    """
-    earlier, risen = moving[0], 0
-    for previous, sample in pairwise(moving):
-        risen += sample.value - previous.value if sample.value >= previous.value else sample.value
-        if risen * 10 >= delta:
-            return earlier, sample
-        if risen * 100 <= delta:
-            earlier = sample
-    return moving[0], moving[-1]
+    """The samples from the last before the first change to the first after the last change."""
+    changes = [place for place, (a, b) in enumerate(pairwise(ordered)) if a.value != b.value]
+    return ordered[changes[0] : changes[-1] + 2] if changes else ordered
 
 
 def _seconds(first: Span, last: Span) -> float | None:
@@ -222,19 +257,15 @@ def _observe(kind: str, sample: CounterSample, fields: dict[str, Scalar]) -> Obs
         device=sample.device,
         port=sample.port,
         adapter=sample.adapter,
+        as_read={"device": sample.as_read} if sample.as_read else None,
     )
 
 
-def _idle(
-    still: Mapping[tuple[str, str | None, str | None, str | None, str], Sequence[CounterSample]],
-    found: Iterable[Observation],
-) -> list[Observation]:
-    """Classes of which no counter of the device moved between two samples."""
-    moved = {(item.host, item.device, item.port, item.fields.get("class")) for item in found}
+def _idle(still: Mapping[_Class, Sequence[CounterSample]], stirred: Iterable[_Class]) -> list[Observation]:
+    """Classes of which every counter of the device that was sampled twice stood where it was, below its ceiling."""
     idle: list[Observation] = []
-    for (branch, host, device, port, meaning), samples in still.items():
-        if (host, device, port, meaning) in moved:
-            continue
-        fields: dict[str, Scalar] = {"class": meaning, "samples": len(samples)}
-        idle.append(_observe(f"{branch}.counter_idle", samples[-1], fields))
+    for whose, samples in still.items():
+        if whose not in set(stirred):
+            fields: dict[str, Scalar] = {"class": whose[-1], "samples": len(samples)}
+            idle.append(_observe(f"{whose[0]}.counter_idle", samples[-1], fields))
     return idle

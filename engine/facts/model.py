@@ -94,6 +94,8 @@ class Observation:
     adapter: str = ""
     run: str | None = None
     """Marks evidence that says itself that it belongs to another run or attempt (a folder ``prev/``, a restart)."""
+    as_read: dict[str, str] | None = None
+    """Subject fields that were joined with another name, as the line spells them; empty where the line names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,8 @@ class Fact:
 
     ``reported`` and ``onset`` are UTC spans widened by what is unknown about the clock; ``local`` is the onset on
     the fact's own clock ``clock`` (comparable only with facts of the same clock, and then without that widening).
-    ``sequence`` is the line where order inside the file is trusted for the onset, else ``None``.
+    ``sequence`` is the line where order inside the file is trusted for the onset, else ``None``. ``as_read`` holds the
+    subject fields whose name was joined with another (:mod:`engine.facts.identity`), as the source spells them.
     """
 
     id: str
@@ -126,6 +129,7 @@ class Fact:
     scope: Literal["incident", "outside_window", "other_run", "other_boot"] = "incident"
     adapter: str = ""
     assumptions: tuple[str, ...] = ()
+    as_read: Mapping[str, str] | None = None
 
     def get(self, name: str) -> Scalar | None:
         """The value of a subject field or of one of the kind's own fields, ``None`` where absent."""
@@ -178,3 +182,5 @@ class CounterSample:
     group: str = ""
     when: Reading | None = None
     adapter: str = ""
+    as_read: str | None = None
+    """The device as the source spells it, where it was joined with another name."""

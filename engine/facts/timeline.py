@@ -7,20 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from engine.facts import identity
 from engine.facts.bring_up import mark_bring_up
 from engine.facts.clocks import ClockBook, Placed, align_by_shared_events, collect_boots, collect_offsets
 from engine.facts.comparison import differing_settings, lagging_ranks
 from engine.facts.counters import CounterProfile, counter_facts
 from engine.facts.episodes import fold
+from engine.facts.identity.hosts import ADDRESS_KINDS, bare_address
 from engine.facts.manifest import Manifest
 from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
+from engine.facts.steps import diverging_steps
 from engine.facts.vocabulary import Vocabulary
 
 TIMED = ("fault", "symptom", "activity")
 """Natures whose facts happen at a time; only these can lie outside the window."""
-
-ADDRESS_KINDS = ("comm.interface_used", "host.interface_address")
-"""Kinds that say which host has an address."""
 
 MOST_RANKS = 1_000_000
 """A stated world size beyond this names no ranks: no job is that large."""
@@ -61,27 +61,34 @@ def build_timeline(
             observations.append(replace(item))
         else:
             unknown.add(item.kind)
-    observations = mark_bring_up(_without_repeats(observations))
+    samples, host_notes = identity.join_hosts(observations, samples, manifest)
+    observations = _without_repeats(observations)
+    _fill_hosts(observations)
+    _fill_ranks(observations, manifest)
+    observations, samples, device_notes = identity.join_devices(observations, samples)
+    observations = mark_bring_up(observations)
     samples.sort(key=lambda sample: (sample.source.path, sample.source.line, sample.counter))
     book = _clock_book(observations, manifest)
     place = _Placer(book, vocabulary)
     risen = counter_facts(samples, counters, place.sample)
     observations.extend(item for item in risen if item.kind in vocabulary)
     _name_peers(observations)
-    _fill_hosts(observations)
-    _fill_ranks(observations, manifest)
     facts = fold(_trust_lines([place.fact(item) for item in observations]), vocabulary)
     derived = [
         *differing_settings(facts, vocabulary),
         *lagging_ranks(facts, _known_ranks(facts, manifest), _covered_ranks(facts, manifest)),
+        *diverging_steps(observations),
     ]
     _fill_hosts(derived, _rank_hosts(observations))
     facts.extend(fold([place.fact(item) for item in derived], vocabulary))
     ordered = sorted(facts, key=_fact_order)
     named = tuple(replace(fact, id=f"f{number}") for number, fact in enumerate(ordered, 1))
     warnings = tuple(f"no vocabulary entry for {kind}: its statements are left out" for kind in sorted(unknown))
-    assumptions = tuple(sorted({note for fact in named if _timed(fact, vocabulary) for note in fact.assumptions}))
-    return Timeline(named, assumptions, warnings)
+    timed = [fact for fact in named if _timed(fact, vocabulary)]
+    clock_notes = sorted({note for fact in timed for note in fact.assumptions})
+    wrong = [fact for fact in timed if vocabulary[fact.kind].nature != "activity"]
+    name_notes = identity.assumptions(wrong, {**host_notes, **device_notes})
+    return Timeline(named, (*clock_notes, *name_notes), warnings)
 
 
 def _without_repeats(observations: Iterable[Observation]) -> list[Observation]:
@@ -136,6 +143,7 @@ class _Placer:
             sequence=item.source.line if lag == (0, 0) else None,
             adapter=item.adapter,
             assumptions=placed.assumptions,
+            as_read=item.as_read,
         )
         if item.run:
             return replace(fact, scope="other_run")
@@ -262,7 +270,7 @@ def _name_peers(observations: Sequence[Observation]) -> None:
     for item in observations:
         address = item.fields.get("address")
         if item.host and isinstance(address, str) and item.kind in ADDRESS_KINDS:
-            owners[address.partition("/")[0].partition("<")[0]].add(item.host)
+            owners[bare_address(address)].add(item.host)
     for item in observations:
         if item.peer is None or item.peer in hosts:
             continue
@@ -316,6 +324,8 @@ def _covered_ranks(facts: Sequence[Fact], manifest: Manifest) -> set[int]:
     for fact in facts:
         if fact.scope != "incident":
             continue
+        if "rank" in (fact.as_read or ()):
+            continue  # the rank of its GPU, not of who wrote the line
         covered.update(fact.ranks)
         by_file[fact.source.path].update(fact.ranks)
     size = manifest.gpus_per_node or (manifest.world_size if len(manifest.nodes) <= 1 else None)

@@ -65,7 +65,8 @@ class KindSpec:
     """A fact kind.
 
     ``lag`` is (least, most) microseconds from onset to report; ``absence`` the coverage class that makes "none was
-    seen" a statement; ``fold_by`` the fields that tell episodes of this kind apart.
+    seen" a statement; ``fold_by`` the fields that tell episodes of this kind apart; ``ticks`` says that its lines
+    repeat as long as all is well: first, last and pauses tell all, and not every line is read.
     """
 
     kind: str
@@ -79,6 +80,7 @@ class KindSpec:
     fold_by: tuple[str, ...] | None = None
     collect: Collect | None = None
     compare: Comparison | None = None
+    ticks: bool = False
 
     def type_of(self, name: str) -> FieldType | None:
         """The type of a subject field or of one of the kind's own fields, ``None`` where the kind has no such field."""
@@ -108,7 +110,7 @@ BRANCHES = ("job", "comm", "host", "nic", "switch")
 COVERAGE_KIND = "coverage.source"
 """The kind whose field ``class`` lists the coverage classes."""
 
-_KIND_KEYS = ("fields", "absence", "lag", "fold_by", "collect", "compare", "lint")
+_KIND_KEYS = ("fields", "absence", "lag", "fold_by", "collect", "compare", "ticks", "lint")
 
 
 def load_vocabulary(paths: Sequence[Path] = (BUILTIN / "vocabulary",)) -> Vocabulary:
@@ -186,6 +188,7 @@ def _kind(sheet: Sheet, kind: str, value: Any, path: KeyPath, branch: str) -> Ki
         fold_by=_names(sheet, entry["fold_by"], (*path, "fold_by"), fields) if "fold_by" in entry else None,
         collect=_collect(sheet, entry["collect"], (*path, "collect")) if "collect" in entry else None,
         compare=_compare(sheet, entry["compare"], (*path, "compare"), fields) if "compare" in entry else None,
+        ticks=sheet.flag(entry["ticks"], (*path, "ticks"), "ticks") if "ticks" in entry else False,
     )
 
 

@@ -82,6 +82,7 @@ def _fact(fact: Fact, diagnosis: Diagnosis, language: str) -> Iterable[str]:
         yield f"  {fields}"
     yield f"  onset {iso(fact.onset.earliest)} .. {iso(fact.onset.latest)}, clock {fact.clock}, scope {fact.scope}"
     yield from (f"  assumed: {note}" for note in fact.assumptions)
+    yield from (f"  {name} read as: {read or '-'}" for name, read in sorted((fact.as_read or {}).items()))
     for item in diagnosis.consequences:
         if item.fact == fact.id:
             yield f"  because of {_brief(diagnosis.facts[item.cause])}: {_say(item.reason, language)} [{item.rule}]"

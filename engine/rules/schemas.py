@@ -247,6 +247,7 @@ def _vocabulary() -> Schema:
         "absence": _said("Class of coverage that shows an absence", _TEXT),
         "lag": _said("From onset to report", _object(("min_s", "max_s"), {"min_s": _NUMBER, "max_s": _NUMBER})),
         "fold_by": _said("Fields that tell episodes apart", {"anyOf": [_TEXT, _list(_TEXT, 0)]}),
+        "ticks": _said("Whether its lines repeat as long as all is well", {"type": "boolean"}),
         "collect": _object(
             ("en", "zh", "who"), {"en": _TEXT, "zh": _TEXT, "command": {"type": "string"}, "who": _one_of(WHO)}
         ),

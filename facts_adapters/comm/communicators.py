@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 from engine.facts.model import Observation, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
-from facts_adapters.text.lines import decode
 
 _MARK = re.compile(
     r"(?:\b(?P<host>[\w-]{1,64}):(?P<pid>\d{1,10}):\d{1,10} \[\d+\] )?(?:NCCL INFO )?"
@@ -39,13 +38,10 @@ def sniff(head: Head) -> Verdict:
 def read(file: EvidenceFile, _context: Context) -> Iterator[Observation]:
     """``comm.init_incomplete`` of each process whose last communicators have no end, at the line of the first START."""
     processes: dict[tuple[str, str], _Process] = {}
-    with file.open() as stream:
-        for number, raw in enumerate(stream, start=1):
-            if b"- Init " not in raw and b"-Init " not in raw:
-                continue
-            text = decode(raw[:4096].rstrip(b"\r\n"))
-            for match in _MARK.finditer(text):
-                _note(processes, match, number, text)
+    for line in file.holding("Init START", "Init COMPLETE"):
+        text = line.text[:4096]
+        for match in _MARK.finditer(text):
+            _note(processes, match, line.number, text)
     for (host, _), process in processes.items():
         if process.open:
             number, text, rank, nranks = min(process.open.values())

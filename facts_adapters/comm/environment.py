@@ -14,10 +14,12 @@ from facts_adapters.adapter import Context, Sample
 from facts_adapters.text.blocks import Block, BlockReader
 
 _FAMILIES = (
-    "NCCL|RCCL|UCX|HCCL|GLOO|OFI_NCCL|FI|TORCH_NCCL|TORCH_FR|TORCH_DISTRIBUTED|NVSHMEM|MSCCLPP|MSCCL|TP_SOCKET|OMPI_MCA"
+    "NCCL|RCCL|UCX|UCC|HCCL|GLOO|OFI_NCCL|FI|TORCH_NCCL|TORCH_FR|TORCH_DISTRIBUTED|NVSHMEM|MSCCLPP|MSCCL|SHARP_COLL|"
+    "RDMAV|TP_SOCKET|OMPI_MCA"
 )
 _NAME = rf"(?P<name>(?:{_FAMILIES})_\w+)"
 _VALUE = r"(?:\"(?P<double>[^\"]*)\"|'(?P<single>[^']*)'|(?P<bare>[^\s\"';&|]*))"
+_ANNOUNCED = re.compile(r"(?:.{0,200}\bUCX +INFO +)?UCX_\* env variables?: ")
 _LEAD = re.compile(r"\s*(?:[-*] +)?(?:(?:export|setenv|declare -x|typeset -x|env|ENV|set|readonly)\s+|Environment=)?")
 _ASSIGNED = re.compile(rf"(?P<any>[A-Za-z_]\w*)=(?:{_VALUE})(?:;|\s+|\\?$)")
 _PASSED = re.compile(rf"(?:-x|-e|--env|-env|--export)[= ]+[\"']?{_NAME}=(?:{_VALUE})")
@@ -39,8 +41,8 @@ def settings(line: str) -> Iterator[tuple[str, str]]:
 
 
 def _leading(line: str) -> Iterator[tuple[str, str]]:
-    """Assignments that begin the line, one after the other until something else stands there."""
-    lead = _LEAD.match(line)
+    """Assignments that begin the line or that UCX lists, one after the other until something else stands there."""
+    lead = _ANNOUNCED.match(line) or _LEAD.match(line)
     position = lead.end() if lead else 0
     while match := _ASSIGNED.match(line, position):
         if _OURS.match(match["any"]):
@@ -78,10 +80,10 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
         pairs = [(named["name"], _value(value))] if value and _value(value) else []
     for name, text in pairs:
         fields: dict[str, Scalar] = {"name": name, "value": text}
-        if text.isdigit() and len(text) < 10:
+        if text.isdecimal() and len(text) < 10:
             fields["number"] = int(text)
         yield Observation("comm.env", block.source(line.number), fields)
-        if name in _CLASS_SETTINGS and text.isdigit() and int(text) < 256:
+        if name in _CLASS_SETTINGS and text.isdecimal() and len(text) < 4 and int(text) < 256:
             yield Observation(
                 "nic.traffic_class", block.source(line.number), {"value": int(text), "dscp": int(text) // 4}
             )
@@ -89,7 +91,28 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
 
 BLOCK = BlockReader(
     name="library_environment",
-    literals=("NCCL_", "UCX_", "HCCL_", "GLOO_", "FI_PROVIDER", "FI_EFA", "TP_SOCKET", "NVSHMEM_", "OMPI_MCA", "MSCCL"),
+    literals=(
+        "NCCL_",
+        "RCCL_",
+        "UCX_",
+        "UCC_",
+        "HCCL_",
+        "GLOO_",
+        "FI_PROVIDER",
+        "FI_EFA",
+        "FI_CXI",
+        "FI_MR_",
+        "FI_HMEM",
+        "FI_LOG_LEVEL",
+        "TORCH_FR_",
+        "TORCH_DISTRIBUTED_",
+        "SHARP_COLL_",
+        "RDMAV_",
+        "TP_SOCKET",
+        "NVSHMEM_",
+        "OMPI_MCA",
+        "MSCCL",
+    ),
     begins=begins,
     continues=continues,
     read=read,
@@ -136,6 +159,19 @@ BLOCK = BlockReader(
                 ("comm.env", {"name": "NCCL_NET", "value": "IB"}),
             ),
             path="train.log",
+        ),
+        Sample(
+            "[1699353221.402741] [n1:42:0] parser.c:2036 UCX  INFO  UCX_* env variables: "
+            "UCX_TLS=rc,sm UCX_LOG_LEVEL=info\n"
+            "TORCH_DISTRIBUTED_DEBUG=DETAIL\nRCCL_MSCCL_ENABLE=0\nFI_CXI_DISABLE_HOST_REGISTER=1\n",
+            (
+                ("comm.env", {"name": "UCX_TLS", "value": "rc,sm"}),
+                ("comm.env", {"name": "UCX_LOG_LEVEL", "value": "info"}),
+                ("comm.env", {"name": "TORCH_DISTRIBUTED_DEBUG", "value": "DETAIL"}),
+                ("comm.env", {"name": "RCCL_MSCCL_ENABLE", "number": 0}),
+                ("comm.env", {"name": "FI_CXI_DISABLE_HOST_REGISTER", "number": 1}),
+            ),
+            path="env.txt",
         ),
         Sample("If you still want to proceed, you can set NCCL_IGNORE_DISABLED_P2P=1.\n", (), path="train.log"),
         Sample("unhandled cuda error (run with NCCL_DEBUG=INFO for details)\n", (), path="train.log"),

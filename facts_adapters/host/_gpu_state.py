@@ -33,6 +33,21 @@ def health(path: str, gpu: str, properties: list[Property]) -> Iterator[Observat
     yield from _link(path, gpu, properties)
 
 
+def counters(properties: list[Property]) -> dict[str, tuple[int, int]]:
+    """Counters since the driver was loaded, by name: where the first of them stands, and their sum."""
+    found: dict[str, tuple[int, int]] = {}
+    for number, way, value in properties:
+        text, above, name = value.strip(), " ".join(way[:-1]), way[-1]
+        if not text.isdigit() or len(text) > 18:
+            continue
+        if name in ("replays since reset", "replay counter"):
+            found["pcie_replay"] = (number, int(text))
+        elif "volatile" in above and name.startswith(("sram uncorrectable", "dram uncorrectable")):
+            first, total = found.get("ecc_uncorrectable", (number, 0))
+            found["ecc_uncorrectable"] = (first, total + int(text))
+    return found
+
+
 def _problem(way: tuple[str, ...], value: str) -> tuple[str, int | None] | None:
     name, text = way[-1], value.strip().lower()
     above = " ".join(way[:-1])

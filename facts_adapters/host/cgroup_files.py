@@ -1,6 +1,7 @@
 """Files of memory, CPU and pids cgroups (v1 and v2) and the kill counter of ``/proc/vmstat``.
 
-Counters run since the cgroup was created (vmstat: since boot), so they say "some time before" and no more.
+Counters run since the cgroup was created (vmstat: since boot), so one snapshot says "some time before" and no more;
+two of them tell what happened between.
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from engine.facts.model import Observation, Scalar
+from engine.facts.model import CounterSample, Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
-from facts_adapters.host._statement import state
+from facts_adapters.host._statement import Counting, state
 
 _PAIR = re.compile(r"(?:(?P<file>[\w./@-]{1,200}):)?(?P<key>[a-z_]+) (?P<value>\d{1,18})$")
 _SINGLE = re.compile(r"(?:(?P<file>[\w./@-]{1,200}):)?(?P<value>\d{1,18}|max)$")
 _CPU_KEYS = ("nr_periods", "nr_throttled")
+_COUNTED = ("oom_kill", "oom_group_kill", "max", "nr_throttled")
+_GROUP = re.compile(r"(?:^|/)(?:sys/fs/)?cgroup/(?P<group>.+)/[^/]+$")
 _LIMITS = ("memory.max", "memory.limit_in_bytes")
 _USES = ("memory.current", "memory.usage_in_bytes", "memory.peak", "memory.max_usage_in_bytes")
 _PATH = re.compile(
@@ -35,8 +38,12 @@ def sniff(head: Head) -> Verdict:
     return Verdict(0.8, "value of a cgroup file") if single or listed else Verdict(0.0, "no cgroup file")
 
 
-def read(file: EvidenceFile, _context: Context) -> Iterator[Observation]:
-    """``host.oom_counter``, ``host.oom_event``, ``host.cpu_throttled``, ``host.limit`` and ``host.memory_use``."""
+def read(file: EvidenceFile, context: Context) -> Iterator[Observation | CounterSample]:
+    """``host.oom_counter``, ``host.oom_event``, ``host.cpu_throttled``, ``host.limit`` and ``host.memory_use``.
+
+    What a cgroup counts also comes as counter samples of family ``cgroup``, with the group as device.
+    """
+    counting = Counting(file, "cgroup", "cgroup_files", context.snapshot_time(file.path))
     current = _name(file.path.rpartition("/")[2])
     cpu: dict[str, int] = {}
     memory: dict[str, int] = {}
@@ -44,6 +51,11 @@ def read(file: EvidenceFile, _context: Context) -> Iterator[Observation]:
     for line in file.lines():
         text = line.text.strip()
         pair, single = _PAIR.fullmatch(text), _SINGLE.fullmatch(text)
+        if pair and pair["key"] in _COUNTED:
+            group = _GROUP.search(pair["file"] or file.path)
+            where = _name(pair["file"] or "") or current
+            if where != "vmstat":
+                yield counting.sample(line, pair["key"], int(pair["value"]), group["group"] if group else None)
         if pair and pair["key"] in _CPU_KEYS:
             cpu[pair["key"]] = int(pair["value"])
             last = line
@@ -113,7 +125,14 @@ _LISTING = (
 ADAPTER = Adapter(
     name="cgroup_files",
     branch="host",
-    emits=("host.oom_counter", "host.oom_event", "host.cpu_throttled", "host.limit", "host.memory_use"),
+    emits=(
+        "host.oom_counter",
+        "host.oom_event",
+        "host.cpu_throttled",
+        "host.limit",
+        "host.memory_use",
+        "host.counter_rise",
+    ),
     coverage=None,
     sniff=sniff,
     read=read,
@@ -123,11 +142,19 @@ ADAPTER = Adapter(
             (
                 ("host.oom_counter", {"file": "memory.events", "value": 2}),
                 ("host.oom_event", {"reporter": "memory.events", "events": 2}),
+                ("counter", {"family": "cgroup", "counter": "oom_kill", "value": 2, "device": "kubepods/pod7"}),
             ),
-            path="memory.events",
+            path="sys/fs/cgroup/kubepods/pod7/memory.events",
         ),
         Sample("pgfault 12\noom_kill 1\n", (("host.oom_counter", {"file": "vmstat", "value": 1}),), path="vmstat"),
-        Sample(_CPU, (("host.cpu_throttled", {"periods": 1000, "throttled": 720, "percent": 72}),), path="cpu.stat"),
+        Sample(
+            _CPU,
+            (
+                ("host.cpu_throttled", {"periods": 1000, "throttled": 720, "percent": 72}),
+                ("counter", {"counter": "nr_throttled", "value": 720}),
+            ),
+            path="cpu.stat",
+        ),
         Sample(
             _LISTING,
             (

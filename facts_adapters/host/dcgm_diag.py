@@ -9,14 +9,10 @@ from typing import Any
 
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
-from facts_adapters.host._statement import state
+from facts_adapters.host._dcgm import meaning, of_software
+from facts_adapters.host._statement import state, whole
 
-_CLASSES = (
-    (re.compile(r"nvlink|nvbandwidth|nvswitch", re.IGNORECASE), "link"),
-    (re.compile(r"pcie", re.IGNORECASE), "lost"),
-    (re.compile(r"memory|memtest|ecc|remap|page retire", re.IGNORECASE), "memory"),
-    (re.compile(r"power|thermal", re.IGNORECASE), "power"),
-)
+_DEEPEST = 40
 
 
 def sniff(head: Head) -> Verdict:
@@ -26,12 +22,14 @@ def sniff(head: Head) -> Verdict:
 
 
 def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
-    """``host.gpu_fault`` for every failed result."""
-    lines = list(file.lines())
+    """``host.gpu_fault`` for every failed result; of the installation ``host.gpu_health``."""
+    lines = whole(file, context)
+    if not lines:
+        return
     text = "\n".join(line.text for line in lines)
     try:
         document = json.loads(text[text.index("{") : text.rindex("}") + 1])
-    except ValueError:
+    except (ValueError, RecursionError):
         context.warn(file.path, 1, "this JSON cannot be read")
         return
     for test, result in _results(document, ""):
@@ -39,26 +37,30 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
             yield _fault(file, lines, test, result)
 
 
-def _results(node: Any, test: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def _results(node: Any, test: str, depth: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
     """All results with the name of their test, at whatever depth this version puts them."""
+    if depth > _DEEPEST:
+        return
     if isinstance(node, dict):
         name = str(node["name"]) if isinstance(node.get("name"), str) else test
         if "status" in node and name:
             yield name, node
         for key, value in node.items():
             if key != "test_summary":
-                yield from _results(value, name)
+                yield from _results(value, name, depth + 1)
     elif isinstance(node, list):
         for item in node:
-            yield from _results(item, test)
+            yield from _results(item, test, depth + 1)
 
 
 def _fault(file: EvidenceFile, lines: list[Line], test: str, result: dict[str, Any]) -> Observation:
     warnings = result.get("warnings") or result.get("warning") or result.get("info") or ""
     words = " ".join(w.get("warning", "") if isinstance(w, dict) else str(w) for w in _listed(warnings))
     line = next((item for item in lines if f'"{test}"' in item.text), lines[0])
-    meaning = next((name for pattern, name in _CLASSES if pattern.search(f"{test} {words}")), "unknown")
-    fields: dict[str, Scalar] = {"class": meaning, "reporter": "dcgm", "text": f"{test}: {words}"[:300]}
+    text = f"{test}: {words}"[:300]
+    if of_software(test):
+        return state(file, line, "host.gpu_health", {"problem": "other", "text": text})
+    fields: dict[str, Scalar] = {"class": meaning(test, words), "reporter": "dcgm", "text": text}
     gpu = result.get("entity_id", result.get("gpu_id", result.get("gpu_ids")))
     if gpu is not None:
         fields["gpu"] = str(gpu)
@@ -75,19 +77,28 @@ _DOCUMENT = """\
     {"entity_group": "GPU", "entity_id": 3, "status": "Fail",
      "warnings": [{"warning": "Detected 2 uncorrectable errors", "error_id": 8}]},
     {"entity_group": "GPU", "entity_id": 4, "status": "Pass"}],
-   "test_summary": {"status": "Fail"}}]}]},
+   "test_summary": {"status": "Fail"}},
+  {"name": "software", "results": [{"entity_id": 0, "status": "Fail", "warnings": [{"warning": "NVML is missing"}]}]}
+ ]}]},
  "metadata": {"version": "4.2.0"}}
 """
 
 ADAPTER = Adapter(
     name="dcgm_diag",
     branch="host",
-    emits=("host.gpu_fault",),
+    emits=("host.gpu_fault", "host.gpu_health"),
     coverage="gpu_state",
     sniff=sniff,
     read=read,
     samples=(
-        Sample(_DOCUMENT, (("host.gpu_fault", {"class": "memory", "reporter": "dcgm", "gpu": "3"}),), path="diag.json"),
+        Sample(
+            _DOCUMENT,
+            (
+                ("host.gpu_fault", {"class": "memory", "reporter": "dcgm", "gpu": "3"}),
+                ("host.gpu_health", {"problem": "other"}),
+            ),
+            path="diag.json",
+        ),
         Sample('{"DCGM Diagnostic": {"test_categories": []}}\n', path="diag.json"),
     ),
 )

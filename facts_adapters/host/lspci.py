@@ -1,6 +1,7 @@
 """``lspci -vvv``: links that trained below their capability and bridges whose access control redirects traffic.
 
-Without root rights lspci prints no ``ACSCtl``, so its absence says nothing.
+Without root rights lspci prints no ``ACSCtl``, so its absence says nothing. A device that does not answer reads as
+ones: ``(rev ff)`` and an unknown header type.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ _STATUS = re.compile(r"\s+LnkSta:\s*Speed (?P<speed>[\d.]+)GT/s[^,]*, Width x(?P
 _REDIRECTS = re.compile(r"\s+ACSCtl:.*(?:ReqRedir\+|CmpltRedir\+|UpstreamFwd\+)")
 _GPU = re.compile(r"3D controller|VGA.*NVIDIA|Processing accelerators|Display controller: Advanced Micro")
 _NIC = re.compile(r"Ethernet controller|Infiniband controller|Network controller")
+_SILENT = re.compile(r"\(rev ff\)")
 _NOT_USED = re.compile(r"System peripheral|Non-Volatile|SATA|USB|Audio|Serial")
 
 
@@ -25,11 +27,15 @@ def sniff(head: Head) -> Verdict:
     """Devices with link capability and status."""
     found = "LnkCap:" in head.text and any(_DEVICE.match(line) for line in head.lines)
     acs = "ACSCtl:" in head.text and any(_DEVICE.match(line) for line in head.lines)
-    return Verdict(0.9, "lspci -vvv") if found or acs else Verdict(0.0, "no PCI devices with links")
+    silent = "(rev ff)" in head.text and any(_DEVICE.match(line) for line in head.lines)
+    return Verdict(0.9, "lspci -vvv") if found or acs or silent else Verdict(0.0, "no PCI devices with links")
 
 
 def read(file: EvidenceFile, _context: Context) -> Iterator[Observation]:
-    """``host.pcie_degraded`` for narrow or slow links, ``host.acs_enabled`` for bridges that redirect."""
+    """``host.pcie_degraded`` for narrow or slow links, ``host.acs_enabled`` for bridges that redirect.
+
+    A GPU that does not answer is ``host.gpu_lost``, another card ``host.pcie_link_down``.
+    """
     bdf, what, skipped = "", "other", False
     capable: re.Match[str] | None = None
     for line in file.lines():
@@ -38,6 +44,8 @@ def read(file: EvidenceFile, _context: Context) -> Iterator[Observation]:
             title = f"{device['name']}: {device['rest']}"
             bdf, what, capable = device["bdf"], _what(title), None
             skipped = bool(_NOT_USED.search(device["name"]))
+            if _SILENT.search(device["rest"]) and what in ("gpu", "nic"):
+                yield _unanswered(file, line, bdf, what)
             continue
         capable = _CAPABLE.match(line.text) or capable
         status = _STATUS.match(line.text)
@@ -46,6 +54,13 @@ def read(file: EvidenceFile, _context: Context) -> Iterator[Observation]:
             capable = None
         elif _REDIRECTS.match(line.text) and bdf:
             yield state(file, line, "host.acs_enabled", {"bdf": bdf, "text": line.text.strip()})
+
+
+def _unanswered(file: EvidenceFile, line: Line, bdf: str, what: str) -> Observation:
+    text = "configuration space reads as ones"
+    if what == "gpu":
+        return state(file, line, "host.gpu_lost", {"gpu": bdf, "text": text})
+    return state(file, line, "host.pcie_link_down", {"bdf": bdf, "text": text})
 
 
 def _what(title: str) -> str:
@@ -86,7 +101,7 @@ _REPORT = """\
 ADAPTER = Adapter(
     name="lspci",
     branch="host",
-    emits=("host.pcie_degraded", "host.acs_enabled"),
+    emits=("host.pcie_degraded", "host.acs_enabled", "host.gpu_lost", "host.pcie_link_down"),
     coverage=None,
     sniff=sniff,
     read=read,
@@ -97,6 +112,11 @@ ADAPTER = Adapter(
                 ("host.acs_enabled", {"bdf": "40:01.0"}),
                 ("host.pcie_degraded", {"bdf": "4f:00.0", "what": "nic", "width": 8, "speed_gts": 16.0}),
             ),
+        ),
+        Sample(
+            "18:00.0 3D controller: NVIDIA Corporation GH100 (rev ff) (prog-if ff)\n\t!!! Unknown header type 7f\n"
+            "4f:00.0 Infiniband controller: Mellanox Technologies MT2910 (rev ff) (prog-if ff)\n",
+            (("host.gpu_lost", {"gpu": "18:00.0"}), ("host.pcie_link_down", {"bdf": "4f:00.0"})),
         ),
         Sample("18:00.0 3D controller: NVIDIA Corporation GH100\n\t\tLnkCap:\tSpeed 32GT/s, Width x16\n"),
     ),

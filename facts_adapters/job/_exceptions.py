@@ -19,6 +19,7 @@ from knowledge import BUILTIN
 MESSAGE_KEPT = 200
 """Characters of an exception's message that a fact keeps."""
 
+_NAME = re.compile(r"[A-Za-z_][\w.]{1,120}")
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|/lib/python\d|<frozen |<string>|multiprocessing/|concurrent/futures/"
 )
@@ -77,6 +78,20 @@ def fields_of(error: PythonException, row: ExceptionRule) -> dict[str, Scalar]:
     if place:
         found["location"] = place
     return found
+
+
+def stated_exception(text: str) -> tuple[str, dict[str, Scalar]] | None:
+    """Kind and fields of an exception given as ``Name: text``; ``None`` where it is the echo of another failure."""
+    name, colon, message = text.partition(":")
+    if not colon or not _NAME.fullmatch(name.strip()):
+        return None
+    row = classify(name.strip(), message.strip())
+    if row.kind is None:
+        return None
+    fields: dict[str, Scalar] = {"error": name.strip().rpartition(".")[2], "class": row.category}
+    if message.strip():
+        fields["message"] = message.strip().partition("\n")[0][:MESSAGE_KEPT]
+    return row.kind, fields
 
 
 def library(path: str) -> bool:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from engine.authored import load_document
+from engine.authored import InvalidDocument, load_document, parse_document
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Context, EvidenceFile
 from facts_adapters.job._outcome import outcome
-from facts_adapters.quoting import line_at
+from facts_adapters.quoting import LineCounter
 from knowledge import BUILTIN
 
 EMITS = (
@@ -28,6 +28,13 @@ EMITS = (
 TEXT_KEPT = 200
 MOST_BYTES = 64 << 20
 """Bytes of a JSON document that are read."""
+
+MOST_YAML = 8 << 20
+"""Characters of YAML that are read: its nodes take a hundred times their size."""
+
+MOST_DOCUMENTS = 1_000
+_DOCUMENT_END = re.compile(r"^---(?:[ \t].*)?$", re.MULTILINE)
+_SOLID = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,26 @@ def _rows(part: str) -> tuple[ReasonRule, ...]:
             row.get("set", {}),
         )
         for row in profile[part]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionRule:
+    """A row of the table of node conditions."""
+
+    type: re.Pattern[str]
+    status: re.Pattern[str]
+    kind: str
+    constants: Mapping[str, Scalar]
+
+
+@cache
+def condition_rules() -> tuple[ConditionRule, ...]:
+    """Which conditions of a node are abnormal in which status, and what follows."""
+    profile = load_document(BUILTIN / "profiles" / "kubernetes_reasons.yaml").value
+    return tuple(
+        ConditionRule(re.compile(row["type"]), re.compile(row["status"]), str(row["emits"]), row.get("set", {}))
+        for row in profile["nodes"]
     )
 
 
@@ -100,20 +127,19 @@ def documents(file: EvidenceFile, context: Context) -> Iterator[tuple[Mapping[st
     with file.open() as stream:
         text = stream.read(MOST_BYTES).decode("utf-8", "replace")
     try:
-        content = _json(text) if text.lstrip()[:1] in "{[" else _yaml(text)
-    except ValueError as error:
-        context.warn(file.path, 1, f"neither JSON nor YAML: {error}")
+        content = _json(text) if text.lstrip()[:1] in "{[" else _yaml(file.path, text, context)
+    except (ValueError, RecursionError) as error:
+        context.warn(file.path, 1, f"neither JSON nor YAML: {str(error)[:TEXT_KEPT]}")
         return
     found = content.get("items", [content]) if isinstance(content, dict) else content
-    position = 0
+    position, lines = 0, LineCounter(text)
     for item in found if isinstance(found, list) else ():
         if isinstance(item, dict):
             name = str(at(item, "metadata", "name") or "")
             mark = name or str(item.get("message") or "")
             seen = text.find(mark, position) if mark else -1
             position = seen if seen >= 0 else position
-            line = line_at(text, position)
-            yield item, line, name
+            yield item, lines.at(position), name
 
 
 def _json(text: str) -> Any:
@@ -122,20 +148,31 @@ def _json(text: str) -> Any:
     found: list[Any] = []
     position = len(text) - len(text.lstrip())
     while position < len(text):
-        value, end = decoder.raw_decode(text, position)
+        value, position = decoder.raw_decode(text, position)
         found.append(value)
-        position = end + len(text[end:]) - len(text[end:].lstrip())
+        following = _SOLID.search(text, position)
+        position = following.start() if following else len(text)
     return found[0] if len(found) == 1 else {"items": found}
 
 
-def _yaml(text: str) -> Any:
-    import yaml  # only where somebody saved YAML; loading is safe and depth is bounded by the file's size
-
-    try:
-        documents = list(yaml.safe_load_all(text))
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ValueError(str(error).partition("\n")[0]) from error
-    return documents[0] if len(documents) == 1 else {"items": documents}
+def _yaml(path: str, text: str, context: Context) -> Any:
+    """The documents of a YAML file, read without tags, anchors or aliases and with bounded size and depth."""
+    if len(text) > MOST_YAML:
+        last = max(text.rfind("\n- ", 0, MOST_YAML), text.rfind("\n---", 0, MOST_YAML))
+        context.warn(path, 1, f"only the first {MOST_YAML} characters of YAML are read")
+        text = text[: max(last, 0)]
+    found: list[Any] = []
+    begin = 0
+    for part in _DOCUMENT_END.split(text, maxsplit=MOST_DOCUMENTS):
+        try:
+            value = parse_document(part, path).value
+            found += [value] if value is not None else []
+        except InvalidDocument as error:
+            problem = error.problems[0]
+            context.warn(path, begin + problem.line, f"no YAML that can be read: {problem.message}")
+        begin += part.count("\n") + 1
+    items = [item for value in found for item in (value.get("items") or [value] if isinstance(value, dict) else [])]
+    return {"items": items}
 
 
 def at(value: Any, *keys: str) -> Any:

@@ -16,14 +16,16 @@ from facts_adapters.text.blocks import LONGEST_BLOCK, Block, BlockReader
 _WHAT = r"(?:the |a |async )?(?:model |training |sharded |full |optimizer )*(?:checkpoint|ckpt|snapshot|train state)"
 _BEGIN = re.compile(
     rf"(?i)(?:^|[^a-z])(?:(?P<save>saving {_WHAT}|saving current state to|saving fsdp model to"
-    r"|checkpoint \S+ is about to be saved!)"
-    r"|(?P<load>(?:loading|begin load) (?:release |distributed )?checkpoint from|restoring states from the checkpoint))"
+    r"|checkpoint \S+ is about to be saved!|\[torch\] saving \S|saving model to '/)"
+    r"|(?P<load>(?:loading|begin load) (?:the |release |distributed )?checkpoint from"
+    r"|restoring states from the checkpoint|loading states from|loading \d+ zero partition checkpoints))"
 )
 _END = re.compile(
     rf"(?i)successfully (?:saved|loaded)|(?:^|[^a-z])(?:saved|wrote|finished saving|done saving) {_WHAT}"
     r"|(?:checkpoint|ckpt|snapshot)\b[^!]{0,80}\b(?:saved|written|committed|finalized|completed?)\b[^!]*$"
     r"|scheduled an async checkpoint|is ready now!|end load checkpoint|loaded checkpoint from|restored all states"
-    r"|fsdp model saved|model weights saved in"
+    r"|fsdp model saved|(?:model weights|random states) saved in|\[torch\] saved \S|finished loading the checkpoint"
+    r"|all (?:model weights|random states) loaded successfully|successfully read \d+ zero state_dicts"
 )
 _GOES_ON = re.compile(
     r"(?i)\biteration +\d+/ *\d+ \||\b(?:step|iter(?:ation)?|epoch)s?[=: ]+\d+.{0,200}(?:loss|\blr\b|elapsed"
@@ -31,8 +33,9 @@ _GOES_ON = re.compile(
     r"|'loss': |\d+%\|[^|]*\| \d+/\d+ \[|SamplesPerSec|after training is done|training completed|trainer\.fit. stopped"
     r"|datetime: \d{4}-"
 )
-_STEP = re.compile(r"(?i)(?:iteration|step|epoch)[ =_]*(?P<step>\d+)")
-_PATH = re.compile(r"(?:^|[\s=>])(?P<path>/[\w./+=-]+)")
+_STEP = re.compile(r"(?i)(?:iteration|step)[ =_]*(?P<step>\d+)")
+_EPOCH = re.compile(r"(?i)epoch[ =_]*(?P<step>\d+)")
+_PATH = re.compile(r"(?:^|[\s=>'])(?P<path>/[\w./+=-]+)")
 _SMALLEST_PATH = 2
 
 
@@ -59,7 +62,8 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
     if not begin:
         return
     fields: dict[str, Scalar] = {"direction": "save" if begin["save"] else "load"}
-    step, path = _STEP.search(first.text), _PATH.search(first.text)
+    step = _STEP.search(first.text) or _EPOCH.search(first.text)
+    path = _PATH.search(first.text)
     if step:
         fields["step"] = int(step["step"])
     if path and len(path["path"]) >= _SMALLEST_PATH:
@@ -73,7 +77,8 @@ BLOCK = BlockReader(
         *("aving checkpoint", "aving the ", "aving model", "aving current state", "aving FSDP", "aving sharded"),
         *("aving a ", "aving async", "aving training", "aving full", "aving optimizer", "aving snapshot", "aving ckpt"),
         *("is about to be saved!", "oading checkpoint", "oading distributed checkpoint", "oading release checkpoint"),
-        *("egin Load checkpoint", "estoring states from"),
+        *("egin Load checkpoint", "estoring states from", "oading states from", "oading the checkpoint"),
+        *("[Torch] Saving ", "aving model to '", "zero partition checkpoints"),
     ),
     begins=begins,
     continues=continues,
@@ -102,6 +107,16 @@ BLOCK = BlockReader(
             "[2026-03-05 11:52:11,826] [INFO] [logging.py:128:log_dist] [Rank 0] [Torch] Checkpoint global_step617 is "
             "about to be saved!\n",
             (("job.checkpoint_unfinished", {"step": 617, "direction": "save"}),),
+        ),
+        Sample(
+            "Epoch 0, global step 1000: 'val_loss' reached 0.12000, saving model to '/ckpt/e.ckpt' as top 1\n",
+            (("job.checkpoint_unfinished", {"step": 1000, "path": "/ckpt/e.ckpt", "direction": "save"}),),
+        ),
+        Sample(
+            "[2024-01-01 12:00:00,123] [INFO] [engine.py:2962:_load_zero_checkpoint] loading 8 zero partition "
+            "checkpoints for rank 3\n"
+            "[2024-01-01 12:00:09,123] [INFO] [engine.py:3012:_get_all_zero_checkpoint_state_dicts] successfully read "
+            "8 ZeRO state_dicts for rank 3\n"
         ),
         Sample(
             "Saving model checkpoint to /out/checkpoint-500\n{'loss': '1.2', 'learning_rate': '5e-05', 'epoch': "

@@ -1,8 +1,9 @@
-"""torchrun's failure report (``ChildFailedError``, torch 1.9 .. 2.9) and the ``error.json`` of its workers.
+"""torchrun's failure report (``ChildFailedError``, torch 1.8 .. 2.9) and the ``error.json`` of its workers.
 
 The "root cause" of the report is the first failure of one node only; where the worker wrote no error file its time is
 the moment at which the agent noticed. So every entry becomes a ``job.process_exit`` of equal standing, and a traceback
-inside an entry a ``job.exception``.
+inside an entry a ``job.exception``. torch 1.8 and 1.9 print "Root Cause:", "Other Failures:" and one ``msg`` instead of
+a traceback (``torch/distributed/elastic/multiprocessing/errors/__init__.py``).
 """
 
 from __future__ import annotations
@@ -14,16 +15,16 @@ from typing import Any
 
 from engine.facts.model import SECOND, Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
-from facts_adapters.job._exceptions import MESSAGE_KEPT, classify, fields_of, telling
+from facts_adapters.job._exceptions import fields_of, stated_exception, telling
 from facts_adapters.job._outcome import outcome
 from facts_adapters.text.blocks import TRACEBACK, Block, BlockLine, BlockReader, exceptions
 
 _BEGINS = re.compile(
-    r"\s*(?:Failures:|Root Cause \(first observed failure\):|time +: \d{4}-\d\d-\d\d_\d\d:\d\d:\d\d"
-    r"|rank +: \d+ \(local_rank: \d+\)|exitcode +: -?\d+ \(pid: \d+\))\s*$"
+    r"\s*(?:(?:Other )?Failures:|Root Cause(?: \(first observed failure\))?:|time *: \d{4}-\d\d-\d\d_\d\d:\d\d:\d\d"
+    r"|rank *: \d+ \(local_rank: \d+\)|exitcode *: -?\d+ \(pid: \d+\))\s*$"
 )
-_BELONGS = re.compile(r"\s|$|\[\d+\]:|[-=]{10}|Failures:|Root Cause")
-_FIELD = re.compile(r"\s{0,4}(?P<name>time|host|rank|exitcode|error_file|traceback) *: ?(?P<value>.*)")
+_BELONGS = re.compile(r"\s|$|\[\d+\]:|[-=*]{10}|(?:Other )?Failures:|Root Cause")
+_FIELD = re.compile(r"\s{0,4}(?P<name>time|host|rank|exitcode|error_file|traceback|msg) *: ?(?P<value>.*)")
 _RANK = re.compile(r"(?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)")
 _EXIT = re.compile(r"(?P<code>-?\d+) \(pid: (?P<pid>\d+)\)")
 
@@ -84,6 +85,11 @@ def _failure(block: Block, context: Context, values: dict[str, tuple[int, str]])
     line, trace = values.get("traceback", (0, ""))
     if TRACEBACK in trace:
         yield from _exception(block, line, trace, host, rank, when)
+    line, stated = values.get("msg", (0, ""))
+    said = stated_exception(stated.strip().strip('"'))
+    if said:
+        source = Source(block.path, line, stated.strip()[:2000])
+        yield Observation(said[0], source, said[1], host=host, rank=rank, when=when)
 
 
 def _exception(
@@ -99,9 +105,12 @@ def _exception(
 
 
 def sniff_error_file(head: Head) -> Verdict:
-    """An ``error.json``: a message with ``extraInfo`` and its epoch time."""
+    """An ``error.json``: a message with ``extraInfo`` and its epoch time, or with nothing but a text (torch 1.8)."""
     text = head.text.lstrip()
-    fits = text.startswith("{") and '"message"' in text[:200] and "extraInfo" in text
+    if not text.startswith("{") or '"message"' not in text[:200]:
+        return Verdict(0.0, "no message")
+    named = head.path.rpartition("/")[2] == "error.json"
+    fits = "extraInfo" in text or named
     return Verdict(0.95 if fits else 0.0, "torchelastic error file" if fits else "no extraInfo")
 
 
@@ -111,18 +120,14 @@ def read_error_file(file: EvidenceFile, context: Context) -> Iterable[Observatio
         raw = stream.read(4 << 20)
     try:
         content = json.loads(raw)["message"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         context.warn(file.path, 1, "no torchelastic error file after all")
         return
     text, extra = _message(content)
-    name, _, message = text.partition(":")
-    row = classify(name.strip(), message.strip())
-    if row.kind is None:
-        return
-    fields: dict[str, Scalar] = {"error": name.strip().rpartition(".")[2], "class": row.category}
-    if message.strip():
-        fields["message"] = message.strip().partition("\n")[0][:MESSAGE_KEPT]
-    yield Observation(row.kind, Source(file.path, 1, text[:2000]), fields, when=_epoch(extra.get("timestamp")))
+    said = stated_exception(text)
+    if said:
+        when = _epoch(extra.get("timestamp"))
+        yield Observation(said[0], Source(file.path, 1, text[:2000]), said[1], when=when)
 
 
 def _message(content: Any) -> tuple[str, dict[str, Any]]:
@@ -146,7 +151,7 @@ BLOCK = BlockReader(
     name="torchelastic_report",
     literals=(
         *("Failures:", "Root Cause (first observed failure):", "  time      : ", " (local_rank: "),
-        *("exitcode  : ", "exitcode : "),
+        *("exitcode  : ", "exitcode : ", "exitcode: ", "Root Cause:"),
     ),
     begins=begins,
     continues=continues,
@@ -201,6 +206,21 @@ BLOCK = BlockReader(
             ),
         ),
         Sample(
+            "*****************************************\n       train.py FAILED       \n"
+            "=========================================\nRoot Cause:\n[0]:\n"
+            "  time: 2021-08-10_15:02:35\n  rank: 4 (local_rank: 0)\n  exitcode: -9 (pid: 2123)\n"
+            '  error_file: <N/A>\n  msg: "Signal 9 (SIGKILL) received by PID 2123"\n'
+            "=========================================\nOther Failures:\n[1]:\n"
+            "  time: 2021-08-10_15:02:36\n  rank: 5 (local_rank: 1)\n  exitcode: 1 (pid: 2124)\n"
+            '  error_file: /tmp/t/none_x/attempt_0/1/error.json\n  msg: "ValueError: boom"\n'
+            "*****************************************\n",
+            (
+                ("job.process_exit", {"rank": 4, "signal": 9, "pid": 2123, "local_rank": 0}),
+                ("job.process_exit", {"rank": 5, "exit_code": 1, "signal": 0}),
+                ("job.exception", {"rank": 5, "error": "ValueError", "message": "boom"}),
+            ),
+        ),
+        Sample(
             "  exitcode  : -11 (pid: 812)\n  error_file: <N/A>\n"
             "  traceback : Signal 11 (SIGSEGV) received by PID 812\n",
             (("job.process_exit", {"signal": 11, "pid": 812}),),
@@ -223,6 +243,12 @@ ADAPTER = Adapter(
             (("job.exception", {"error": "ValueError", "message": "boom", "class": "application"}),),
             path="attempt_0/1/error.json",
         ),
+        Sample(
+            '{"message": "ValueError: boom"}',
+            (("job.exception", {"error": "ValueError", "message": "boom"}),),
+            path="none_x/attempt_0/1/error.json",
+        ),
+        Sample('{"message": "the service is up", "status": 200}', path="health/answer.json"),
         Sample(
             '{"message": {"message": "RendezvousClosedError: ", "extraInfo": {"py_callstack": "", "timestamp": '
             '"1796045613"}}}',

@@ -1,7 +1,7 @@
-"""Status of pods and of training jobs from ``kubectl get pods|pytorchjobs|jobs ... -o json|yaml``.
+"""Status of pods from ``kubectl get pods -o json|yaml`` (core v1).
 
-How containers ended, restarts, evictions, pods that never ran, and which pod ran on which node (core v1, batch v1,
-Kubeflow v1).
+How containers ended, restarts, evictions, pods that never ran and why, and which pod ran on which node. Training jobs
+are read by :mod:`facts_adapters.job.kubernetes_workloads`.
 
 A container that says OOMKilled lost its first process; a killed child shows elsewhere and leaves ``Error`` here.
 """
@@ -18,27 +18,23 @@ from facts_adapters.job._kubernetes import EMITS, Happening, at, documents, mapp
 from facts_adapters.job._outcome import outcome
 
 _PHASES = {"Succeeded": "COMPLETED", "Failed": "FAILED", "Unknown": "UNKNOWN"}
-_JOB_KINDS = re.compile(r"\w*Job|JobSet|TrainJob|RayCluster|PodGroup")
 
 
 def sniff(head: Head) -> Verdict:
-    """Pods or jobs with a status, in JSON or YAML."""
+    """Pods with a status, in JSON or YAML."""
     text = head.text
     shape = text.lstrip()[:1] in ("{", "[") or re.match(r"\s*(?:---\s*)?apiVersion:", text)
-    kind = shape and re.search(r'"?kind"?: "?(?:Pod|PodList|\w*Job|JobList)"?\s*[,\n]', text)
-    if kind and re.search(r'"?(?:containerStatuses|conditions|phase|replicaStatuses)"?:', text):
-        return Verdict(0.95, "status of pods or jobs")
+    kind = shape and re.search(r'"?kind"?: ?"?Pod(?:List)?"?\s*[,\n}]', text)
+    if kind and re.search(r'"?(?:containerStatuses|conditions|phase)"?:', text):
+        return Verdict(0.95, "status of pods")
     return Verdict(0.0, "no pod status")
 
 
 def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
-    """Facts of every pod and job in the file."""
+    """Facts of every pod in the file."""
     for item, line, name in documents(file, context):
-        kind = str(item.get("kind") or "Pod")
-        if kind == "Pod":
+        if str(item.get("kind") or "Pod") == "Pod":
             yield from _pod(Pod(file.path, line, name, item), context)
-        elif _JOB_KINDS.fullmatch(kind):
-            yield from _job(file, item, line, name, context)
 
 
 class Pod:
@@ -75,13 +71,17 @@ def _pod(pod: Pod, context: Context) -> Iterator[Observation]:
         yield pod.observation("job.rendezvous_incomplete", {"missing": pod.name})
     if reason:
         yield observe(pod.happening(reason, str(pod.status.get("message") or ""), _end(pod.status, context)))
-    for container in mappings(pod.status.get("containerStatuses")):
-        yield from _container(pod, container, context)
+    for part in ("initContainerStatuses", "containerStatuses"):
+        for container in mappings(pod.status.get(part)):
+            yield from _container(pod, container, context)
     for condition in mappings(pod.status.get("conditions")):
         if at(condition, "type") == "DisruptionTarget" and at(condition, "status") == "True":
             when = stamp(at(condition, "lastTransitionTime"), context)
             happening = pod.happening(str(condition.get("reason") or ""), str(condition.get("message") or ""), when)
             yield observe(happening, "conditions")
+        elif at(condition, "type") == "PodScheduled" and at(condition, "reason") == "Unschedulable":
+            when = stamp(at(condition, "lastTransitionTime"), context)
+            yield observe(pod.happening("FailedScheduling", str(condition.get("message") or ""), when))
     if phase in _PHASES:
         state: dict[str, Scalar] = {"state": _PHASES[phase], "reporter": "kubernetes", "entity": "pod"}
         yield pod.observation("job.scheduler_end", state, _end(pod.status, context))
@@ -121,24 +121,6 @@ def _terminated(pod: Pod, ended: Mapping[str, Any], context: Context) -> Iterato
         yield pod.observation("job.process_exit", fields, when)
 
 
-def _job(file: EvidenceFile, item: Mapping[str, Any], line: int, name: str, context: Context) -> Iterator[Observation]:
-    for condition in mappings(at(item, "status", "conditions")):
-        if at(condition, "status") != "True":
-            continue
-        what, reason = str(condition.get("type") or ""), str(condition.get("reason") or "")
-        message = str(condition.get("message") or "")
-        when = stamp(at(condition, "lastTransitionTime"), context)
-        source = Source(file.path, line, f"{name} {what}: {message}"[:2000])
-        if what in ("Succeeded", "Complete"):
-            yield Observation("job.finished", source, {"what": "kubernetes"}, job=name or None, when=when)
-        elif what == "Restarting":
-            yield Observation("job.restart", source, {"what": "operator"}, job=name or None, when=when)
-        elif what in ("Failed", "Suspended") and reason:
-            observation = observe(Happening(reason, message, source, "", None, when))
-            observation.job = name or None
-            yield observation
-
-
 ADAPTER = Adapter(
     name="kubernetes_pods",
     branch="job",
@@ -171,10 +153,14 @@ ADAPTER = Adapter(
             path="k8s/pod.yaml",
         ),
         Sample(
-            '{"kind": "PyTorchJob", "metadata": {"name": "bert"}, "status": {"conditions": [{"type": "Succeeded",\n'
-            '"status": "True", "reason": "PyTorchJobSucceeded", "lastTransitionTime": "2026-02-01T10:00:00Z"}]}}\n',
-            (("job.finished", {"what": "kubernetes", "job": "bert"}),),
-            path="k8s/pytorchjob.json",
+            '{"kind":"Pod","metadata":{"name":"train-worker-3"},"status":{"phase":"Pending","conditions":[{"type":'
+            '"PodScheduled","status":"False","reason":"Unschedulable","message":"0/9 nodes are available: 9 '
+            'Insufficient nvidia.com/gpu.","lastTransitionTime":"2026-02-01T10:00:00Z"}]}}\n',
+            (
+                ("job.rendezvous_incomplete", {"missing": "train-worker-3"}),
+                ("host.pod_event", {"reason": "FailedScheduling", "pod": "train-worker-3"}),
+            ),
+            path="k8s/pod.json",
         ),
         Sample('{"kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"phase": "none"}}\n', path="k8s/cm.json"),
     ),

@@ -1,4 +1,6 @@
-"""Progress bars in logs (tqdm, Hugging Face datasets, Lightning): how far one rank's long work is.
+"""Progress bars in logs (tqdm, Hugging Face datasets, Lightning, rich, Keras): how far one rank's long work is.
+
+A bar without a known total (an iterable data set) counts what it has done only.
 
 Of a run of bar lines of one writer the first and the last of each bar are kept. The meaning of labels is in
 ``knowledge/builtin/profiles/progress_labels.yaml``.
@@ -22,6 +24,26 @@ _BAR = re.compile(
     r"\[(?P<elapsed>(?:\d+:)?\d+:\d\d)<(?P<remaining>(?:\d+:)?\d+:\d\d|\?)"
     r"(?:,\s*[\d.?]+ ?(?P<rate>[kMGT]?i?[A-Za-z]+/s|s/[A-Za-z]+))?"
 )
+_OPEN_BAR = re.compile(
+    r"(?:^|(?P<label>[^|%\r\n\[\]]{0,120}?)[: ] {0,20})(?P<done>\d{1,12})"
+    r"(?P<unit>it|batch|step|examples|ex|rows|files| [a-z]{2,12}) "
+    r"\[(?P<elapsed>(?:\d{1,6}:)?\d{1,6}:\d\d), +[\d.?]+ ?(?:[kMGT]?i?[A-Za-z]+/s|s/[A-Za-z]+)"
+)
+"""tqdm without a total: ``Epoch 0: 120it [02:03,  1.03s/it]``."""
+
+_RICH = re.compile(
+    r"(?P<label>[A-Za-z][\w./-]{0,20}(?: [\w./-]{1,20}){0,3}) {1,20}[\u2500-\u257f]{3,300} {1,300}"
+    r"(?P<done>\d+)/(?P<total>\d+) (?P<elapsed>\d{1,6}:\d\d:\d\d) \S (?P<remaining>\d{1,6}:\d\d:\d\d|-:--:--)"
+)
+"""rich in Lightning: ``Epoch 3/9 ---- 120/1000 0:02:03 * 0:15:04 1.03it/s``."""
+
+_KERAS = re.compile(
+    r"(?:^|\s)(?P<done>\d+)/(?P<total>\d+) "
+    r"(?:\[[=>.]{10,60}\] - (?:ETA: (?P<eta>(?:\d{1,6}:){0,3}\d{1,6}s?)|\d{1,9}s)"
+    r"|[\u2500-\u257f]{5,60} (?P<left>(?:\d{1,6}:){0,3}\d{1,6}s?))"
+)
+"""Keras 2: ``120/1000 [==>....] - ETA: 15:04 - loss: 2.1``, Keras 3 with another bar."""
+
 _SCALE = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000, "T": 1_000_000_000_000}
 _RANK = re.compile(r"\brank[ =:_#]{1,2}(?P<rank>\d{1,5})\b", re.IGNORECASE)
 _PREFIX = re.compile(r"^.*[\]>)]\s*(?=[A-Za-z])")
@@ -88,22 +110,68 @@ def _bars(line: BlockLine) -> Iterator[Bar]:
         yield line, fields
 
 
+def _open_bars(line: BlockLine) -> Iterator[Bar]:
+    """Bars whose total is unknown."""
+    for match in _OPEN_BAR.finditer(line.text):
+        label = _PREFIX.sub("", match["label"] or "").strip(" :.")[-LABEL_KEPT:]
+        fields: dict[str, Scalar] = {
+            "done": int(match["done"]),
+            "elapsed_s": seconds(match["elapsed"]),
+            "finished": False,
+            "purpose": purpose(label, match["unit"].strip()),
+        }
+        if label:
+            fields["label"] = label
+        yield line, fields
+
+
+def _drawn_bars(line: BlockLine) -> Iterator[Bar]:
+    """Bars of rich and Keras."""
+    for pattern in (_RICH, _KERAS):
+        for match in pattern.finditer(line.text):
+            done, total = int(match["done"][:15]), int(match["total"][:15])
+            found = match.groupdict()
+            label = (found.get("label") or "").strip()[-LABEL_KEPT:]
+            fields: dict[str, Scalar] = {
+                "done": done,
+                "total": total,
+                "finished": done >= total,
+                "purpose": purpose(label, ""),
+            }
+            if label:
+                fields["label"] = label
+            if found.get("elapsed"):
+                fields["elapsed_s"] = seconds(match["elapsed"])
+            rest = found.get("remaining") or found.get("eta") or found.get("left") or ""
+            if rest[:1].isdigit():
+                fields["remaining_s"] = seconds(rest.rstrip("s"))
+            yield line, fields
+
+
+def _of(line: BlockLine) -> Iterator[Bar]:
+    if "%|" in line.text:
+        yield from _bars(line)
+    elif "/" in line.text:
+        yield from _open_bars(line)
+        yield from _drawn_bars(line)
+
+
 def begins(message: str) -> bool:
     """True for a line with a bar."""
-    return bool(_BAR.search(message))
+    return next(_of(BlockLine(0, message)), None) is not None
 
 
-def continues(_so_far: Sequence[str], message: str) -> bool:
+def continues(so_far: Sequence[str], message: str) -> bool:
     """True as long as bars follow each other."""
-    return "%|" in message
+    return "%|" in message if "%|" in so_far[0] else begins(message)
 
 
 def read(block: Block, _context: Context) -> Iterator[Observation]:
     """``job.work_in_progress`` for the first and the last line of each bar."""
     ends: dict[tuple[Scalar | None, ...], list[Bar]] = {}
     for line in block.lines:
-        for bar in _bars(line):
-            key = (bar[1].get("label"), bar[1]["total"])
+        for bar in _of(line):
+            key = (bar[1].get("label"), bar[1].get("total"))
             kept = ends.setdefault(key, [bar])
             if bar is not kept[0]:
                 kept[1:] = [bar]
@@ -117,7 +185,7 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
 
 BLOCK = BlockReader(
     name="progress_bar",
-    literals=("%|",),
+    literals=("%|", "it [", "s/it", "it/s", "\u2501\u2501\u2501", "[====", "] - ETA: "),
     begins=begins,
     continues=continues,
     read=read,
@@ -153,6 +221,28 @@ BLOCK = BlockReader(
             "Evaluating on rank=3: 100%|##########| 50/50 [00:10<00:00,  4.9it/s]\n",
             (("job.work_in_progress", {"purpose": "evaluation", "finished": True, "rank": 3}),),
         ),
+        Sample(
+            "Epoch 0: 120it [02:03,  1.03s/it, v_num=7]\nEpoch 0: 180it [03:05,  1.03s/it, v_num=7]\n",
+            (
+                ("job.work_in_progress", {"label": "Epoch 0", "done": 120, "elapsed_s": 123, "purpose": "training"}),
+                ("job.work_in_progress", {"done": 180, "finished": False}),
+            ),
+        ),
+        Sample(
+            "Epoch 3/9 \u2501\u2501\u2501\u2501\u2501\u2501\u2578             120/1000 0:02:03 \u2022 0:15:04 1.03it/s "
+            "v_num: 0\n",
+            (
+                (
+                    "job.work_in_progress",
+                    {"label": "Epoch 3/9", "done": 120, "total": 1000, "elapsed_s": 123, "remaining_s": 904},
+                ),
+            ),
+        ),
+        Sample(
+            "120/1000 [===>..........................] - ETA: 15:04 - loss: 2.1203\n",
+            (("job.work_in_progress", {"done": 120, "total": 1000, "remaining_s": 904, "purpose": "training"}),),
+        ),
+        Sample("queue [12:30, 4 items]\n2026/03/04 [====] done\nread 12it/s in 3/4 of the files\n"),
         Sample("disk use 81%| of /data\nGPU-Util 100%| 7/8\n"),
     ),
 )

@@ -1,7 +1,8 @@
 """Slurm's accounting and job records (20.11 .. 26.05).
 
-``sacct`` with ``--parsable`` or ``--parsable2`` or as a table, ``sacct --json``, ``scontrol show job``. Times are local
-to the cluster, in JSON epoch seconds.
+``sacct`` with ``--parsable`` or ``--parsable2`` or as a table, ``scontrol show job``, and ``--json`` of ``sacct``,
+``squeue`` and ``scontrol`` (data_parser v0.0.37 .. v0.0.44) with the steps. Times are local to the cluster, in JSON
+epoch seconds.
 """
 
 from __future__ import annotations
@@ -9,13 +10,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from engine.facts.model import SECOND, Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.job._outcome import CANCELLATIONS, SLURM_STATES
+from facts_adapters.quoting import LineCounter
 
 _HOST = re.compile(r"[A-Za-z0-9][\w.-]*")
+_NO_HOST = ("None", "Unknown", "(null)")
+_UNFINISHED = ("PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "REQUEUED", "RESIZING")
+"""States in which the end is a forecast."""
+
 _OOM_SIGNAL = 125
 """Slurm writes 0:125 where the step was killed for memory (SIG_OOM 253 without its high bit)."""
 
@@ -29,7 +36,7 @@ def sniff(head: Head) -> Verdict:
     """A header with JobID and State, ``scontrol`` pairs, or JSON with jobs and their exit codes."""
     text = head.text
     if text.lstrip().startswith("{") and '"jobs"' in text and '"exit_code"' in text:
-        return Verdict(0.9, "sacct --json")
+        return Verdict(0.9, "sacct, squeue or scontrol --json")
     if "JobState=" in text and re.search(r"^JobId=\d+ ", text, re.M):
         return Verdict(0.9, "scontrol show job")
     header = any(_columns(line) for line in head.lines if "jobid" in line.lower())
@@ -85,7 +92,7 @@ def _row(file: EvidenceFile, number: int, text: str, row: Mapping[str, str], con
         fields["elapsed_s"] = elapsed
     when = context.reading(row["end"]) if row.get("end", "Unknown") not in ("Unknown", "None", "") else None
     nodes = row.get("nodelist", "")
-    host = nodes if _HOST.fullmatch(nodes) and nodes not in ("None", "Unknown") else None
+    host = _one_host(nodes)
     jobid = row.get("jobid") or row.get("jobidraw") or ""
     by = re.match(r"by (\d+)", rest)
     yield from _ends(Source(file.path, number, text[:2000]), jobid, state.rstrip("+"), fields, host, when, bool(by))
@@ -164,34 +171,71 @@ def _record(
 def _json(file: EvidenceFile, text: str, context: Context) -> Iterator[Observation]:
     try:
         jobs = json.loads(text)["jobs"]
-    except (ValueError, KeyError, TypeError):
-        context.warn(file.path, 1, "no valid JSON of sacct")
+    except (ValueError, KeyError, TypeError, RecursionError):
+        context.warn(file.path, 1, "no valid JSON of sacct, squeue or scontrol")
         return
+    place, lines = 0, LineCounter(text)
     for job in jobs if isinstance(jobs, list) else ():
         if isinstance(job, dict):
-            yield from _json_job(file, job)
+            named = re.compile(rf'"job_id"\s*:\s*{_number(job.get("job_id")) or 0}\b').search(text, place)
+            place = named.start() if named else place
+            yield from _json_job(Source(file.path, lines.at(place)), job)
 
 
-def _json_job(file: EvidenceFile, job: Mapping[str, Any]) -> Iterator[Observation]:
+def _json_job(place: Source, job: Mapping[str, Any]) -> Iterator[Observation]:
+    """``sacct`` has ``state`` and ``time``, ``squeue`` and ``scontrol`` have ``job_state`` and ``end_time``."""
     jobid = str(job.get("job_id", ""))
-    state = _first(_at(job, "state", "current"))
-    fields: dict[str, Scalar] = {}
-    code, signal = _number(_at(job, "exit_code", "return_code")), _number(_at(job, "exit_code", "signal", "id"))
-    if code is not None:
-        fields["exit_code"] = code
-    fields["signal"] = signal or 0
-    reason = _at(job, "state", "reason")
+    state = _first(_at(job, "state", "current") or job.get("job_state"))
+    fields = _json_exit(job.get("exit_code"))
+    reason = _at(job, "state", "reason") or job.get("state_reason")
     if isinstance(reason, str) and reason not in ("None", ""):
         fields["reason"] = reason
-    end = _number(_at(job, "time", "end"))
-    when = Reading(end * SECOND, end * SECOND + SECOND - 1, "utc") if end else None
+    when = _epoch(_at(job, "time", "end") or job.get("end_time")) if state not in _UNFINISHED else None
     failed = job.get("failed_node") or job.get("nodes") or ""
-    host = failed if isinstance(failed, str) and _HOST.fullmatch(failed) else None
-    source = Source(file.path, 1, f"job {jobid} {state}")
-    yield from _ends(source, jobid, state, fields, host, when, bool(job.get("kill_request_user")))
+    source = replace(place, text=f"job {jobid} {state}")
+    yield from _ends(source, jobid, state, fields, _one_host(failed), when, bool(job.get("kill_request_user")))
+    for step in job.get("steps") or () if isinstance(job.get("steps"), list) else ():
+        if isinstance(step, dict):
+            yield from _json_step(place, jobid, step)
     restarts = _number(job.get("restart_cnt"))
     if restarts:
         yield Observation("job.restart", source, {"attempt": restarts, "what": "requeue"}, job=jobid or None)
+
+
+def _json_step(place: Source, jobid: str, step: Mapping[str, Any]) -> Iterator[Observation]:
+    identity = _at(step, "step", "id")
+    if isinstance(identity, dict):
+        identity = identity.get("step_id", "")
+    name = str(identity) if "." in str(identity) else f"{jobid}.{identity}"
+    state = _first(step.get("state"))
+    nodes = _at(step, "nodes", "list")
+    host = _one_host(_first(nodes) if isinstance(nodes, list) and len(nodes) == 1 else nodes)
+    if state in SLURM_STATES:
+        source = replace(place, text=f"step {name} {state}")
+        fields = _json_exit(step.get("exit_code"))
+        yield from _ends(source, name, state, fields, host, _epoch(_at(step, "time", "end")), False)
+
+
+def _json_exit(value: Any) -> dict[str, Scalar]:
+    """Exit code and signal; the signal is ``signal_id`` up to data_parser v0.0.38, ``id`` from v0.0.39 on."""
+    fields: dict[str, Scalar] = {}
+    code = _number(_at(value, "return_code"))
+    signal = _number(_at(value, "signal", "id"))
+    if signal is None:
+        signal = _number(_at(value, "signal", "signal_id"))
+    if code is not None:
+        fields["exit_code"] = code
+    fields["signal"] = signal or 0
+    return fields
+
+
+def _one_host(value: Any) -> str | None:
+    return value if isinstance(value, str) and _HOST.fullmatch(value) and value not in _NO_HOST else None
+
+
+def _epoch(value: Any) -> Reading | None:
+    end = _number(value)
+    return Reading(end * SECOND, end * SECOND + SECOND - 1, "utc") if end and 0 < end < 1 << 36 else None
 
 
 def _at(value: Any, *keys: str) -> Any:
@@ -258,6 +302,32 @@ _SAMPLES: Iterable[Sample] = (
         '"time": {"end": 1771191603}}]}',
         (("job.scheduler_end", {"state": "FAILED", "exit_code": 1, "job": "9777", "host": "gpu31"}),),
         path="slurm/sacct.json",
+    ),
+    Sample(
+        '{\n  "jobs": [\n    {\n      "job_id": 9778,\n      '
+        '"state": {"current": "FAILED", "reason": "NonZeroExitCode"},\n'
+        '      "nodes": "gpu[31,36]", "exit_code": {"status": "ERROR", "return_code": 1},\n'
+        '      "time": {"end": 1771191603},\n      "steps": [{"step": {"id": {"job_id": 9778, "step_id": "0"}, '
+        '"name": "pretrain"},\n'
+        '        "state": ["FAILED"], "nodes": {"count": 1, "list": ["gpu36"]}, "time": {"end": {"set": true, '
+        '"number": 1771191600}},\n'
+        '        "exit_code": {"status": "SIGNALED", "return_code": 0, "signal": {"signal_id": 9, "name": "KILL"}}}]\n'
+        "    }\n  ]\n}\n",
+        (
+            ("job.scheduler_end", {"state": "FAILED", "exit_code": 1, "entity": "job", "reason": "NonZeroExitCode"}),
+            ("job.scheduler_end", {"entity": "step", "signal": 9, "host": "gpu36", "job": "9778"}),
+        ),
+        path="slurm/sacct.json",
+    ),
+    Sample(
+        '{"jobs": [{"job_id": 9779, "job_state": ["TIMEOUT"], "state_reason": "TimeLimit", "nodes": "gpu31", '
+        '"exit_code": {"return_code": {"set": true, "number": 0}}, "end_time": {"set": true, "number": 1771191603}, '
+        '"restart_cnt": 1}]}',
+        (
+            ("job.cancelled", {"reason": "time_limit", "job": "9779"}),
+            ("job.restart", {"attempt": 1, "what": "requeue"}),
+        ),
+        path="slurm/squeue.json",
     ),
     Sample("NODELIST   STATE\ngpu31   idle\n"),
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Context, EvidenceFile, Head, Line, Verdict
-from facts_adapters.quoting import line_at
 
 Fields = Mapping[str, Scalar | None]
 """Fields of an observation; those that are ``None`` are left out."""
@@ -36,6 +36,14 @@ _PHYSICAL = {
     "phytest": "test",
 }
 _MANAGEMENT = re.compile(r"eno\d$|enx|mgmt|usb|idrac|docker|veth|cali|lxc|virbr|lo$|cni|flannel|br-|tunl|vxlan")
+_VIRTUAL = re.compile(
+    r"docker|veth|cali|lxc|virbr|lo$|cni|flannel|br-|tunl|vxlan|cilium|dummy|ifb\d|kube-|nodelocal|ovs-|sit\d|gre|erspan"
+    r"|ip6tnl|tun\d|tap|wg\d|tailscale|antrea|genev|nerdctl|podman|weave"
+)
+_RDMA_DEVICE = re.compile(
+    r"(?:^|[/_.=-])(?P<device>(?:mlx[45]_(?:bond_)?\d+|bnxt_re\d+|irdma\d+|efa_\d+|rdmap\d+s\d+\w*|rocep\d+s\w+|ibp\d+s\w+"
+    r"|hns_\d+|ionic_\d+|hfi1_\d+))(?=$|[/_.:=-])"
+)
 
 
 def netdev_of_path(path: str) -> str | None:
@@ -47,6 +55,34 @@ def netdev_of_path(path: str) -> str | None:
 def role_of(netdev: str) -> str:
     """``management`` for onboard, virtual and container interfaces, ``data`` for the others."""
     return "management" if _MANAGEMENT.match(netdev) else "data"
+
+
+def is_virtual(netdev: str) -> bool:
+    """Whether an interface is one of containers, bridges or tunnels: its counters tell nothing of a NIC."""
+    return _VIRTUAL.match(netdev) is not None
+
+
+def rdma_of_path(path: str) -> str | None:
+    """The RDMA device that the name of a file, or else of a folder, holds: ``mlxlink_mlx5_3.txt``, ``mlx5_0/out``."""
+    found = _RDMA_DEVICE.findall(path)
+    return str(found[-1]) if found else None
+
+
+_HEADING = re.compile(
+    r"^[\s=#*<>\[\]-]{0,20}(?:(?:interface|iface|dev|device|netdev|nic|port)[\s:=]{1,3})?"
+    r"(?P<name>mlx[45]_(?:bond_)?\d{1,3}|bnxt_re\d{1,3}|(?:e(?:th|n[opsx])|bond|roce|rdma|hsn)\w{0,20}\d\w{0,20}"
+    r"|ib(?:\d{1,2}|[ps]\w{1,20}))[\s=#*<>\[\]:-]{0,20}$",
+    re.IGNORECASE,
+)
+
+
+def heading(text: str) -> str | None:
+    """The interface or device that a line of nothing else names, as loops of scripts print it: ``=== eth2 ===``.
+
+    Names that hosts have as well (``gpu03``) are none.
+    """
+    match = _HEADING.match(text) if len(text) <= 80 else None
+    return match["name"] if match else None
 
 
 def port_state(text: str) -> str:
@@ -96,6 +132,15 @@ def observe(
     """An observation whose unknown fields are left out."""
     known = {name: value for name, value in fields.items() if value is not None}
     return Observation(kind, where, known, host=host, device=device, port=port, when=when)
+
+
+def names(
+    where: Source, fields: Fields, *, host: str | None, device: str | None = None, port: str | None = None
+) -> Iterator[Observation]:
+    """The names that a line states for one port; nothing where it states only one."""
+    known = {name: value for name, value in fields.items() if value is not None}
+    if known and (device or len(known) > 1):
+        yield Observation("identity.port", where, known, host=host, device=device, port=port)
 
 
 def snapshot(file: EvidenceFile, context: Context) -> Reading | None:
@@ -158,16 +203,38 @@ def pairs_by_port(
     return common, ports
 
 
-def json_rows(text: str, warn: Callable[[int, str], None]) -> list[dict[str, Any]]:
-    """The objects of a JSON array, or a single object; of a cut or damaged file those before the damage."""
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An object of a JSON array, the line it begins in, and the text between the object before it and this one."""
+
+    entry: dict[str, Any]
+    line: int
+    gap: str
+
+    @property
+    def begins(self) -> bool:
+        """Whether another array begins here: the output of another run of the command."""
+        return "[" in self.gap or "," not in self.gap
+
+    def stamp(self, context: Context) -> Reading | None:
+        """The time that stands between two outputs."""
+        words = (line.strip(" ,[]") for line in self.gap.splitlines())
+        return next((found for word in words if word and (found := context.reading(word[:100]))), None)
+
+
+def json_rows(text: str, warn: Callable[[int, str], None]) -> list[Row]:
+    """The objects of JSON arrays, or single objects; of a cut or damaged file those before the damage."""
     decoder = json.JSONDecoder()
-    place = text.find("[") + 1 if text.lstrip()[:1] == "[" else 0
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
+    place = line = 0
     while (start := text.find("{", place)) >= 0:
+        gap = text[place:start]
+        line += gap.count("\n")
         try:
-            row, place = decoder.raw_decode(text, start)
+            entry, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError) as error:
-            warn(line_at(text, start), f"not JSON from here on: {error}")
+            warn(line + 1, f"not JSON from here on: {error}")
             break
-        rows.append(row)
+        rows.append(Row(entry, line + 1, gap))
+        line, place = line + text.count("\n", start, end), end
     return rows

@@ -1,4 +1,4 @@
-"""``/proc/net/bonding/*``: members of a bond, their state, failures and LACP partner."""
+"""``/proc/net/bonding/*``: members of a bond, their state, failures and LACP partner (Linux ``bond_procfs.c``)."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     when = _ports.snapshot(file, context)
     lines = list(_ports.lines(file))
     for line in lines:
+        if _MEMBER.match(line.text):
+            break
+        if line.text.strip() == "MII Status: down":
+            yield _ports.observe(
+                "nic.bond_event", quote(file, line), {"event": "no_active"}, host=file.host, device=bond
+            )
+    for line in lines:
         partner = _PARTNER.search(line.text)
         if partner and set(partner["mac"] or partner["old"] or "1") <= {"0", ":"} and "Partner" in line.text:
             yield _ports.observe(
@@ -34,6 +41,8 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     for begin, block in _ports.blocks(lines, _MEMBER):
         pairs = {m["name"]: (line, m["value"]) for line in block if (m := _PAIR.match(line.text))}
         yield from _member(file, bond, begin["netdev"], pairs)
+        member: _ports.Fields = {"netdev": begin["netdev"], "bond": bond}
+        yield from _ports.names(quote(file, block[0]), member, host=file.host)
         if "Link Failure Count" in pairs and pairs["Link Failure Count"][1].isdecimal():
             line, value = pairs["Link Failure Count"]
             yield CounterSample(
@@ -61,7 +70,7 @@ def _member(
 ADAPTER = Adapter(
     name="bonding",
     branch="nic",
-    emits=("nic.bond_event", "nic.counter_rise", "nic.counter_value"),
+    emits=("nic.bond_event", "nic.counter_rise", "nic.counter_value", "identity.port"),
     coverage="nic_counters",
     sniff=_sniff,
     read=_read,
@@ -71,9 +80,20 @@ ADAPTER = Adapter(
             "Slave Interface: eth2\nMII Status: down\nSpeed: Unknown\nLink Failure Count: 3\n",
             (
                 ("nic.bond_event", {"event": "slave_down", "slave": "eth2", "device": "bond0"}),
+                ("identity.port", {"netdev": "eth2", "bond": "bond0"}),
                 ("counter", {"family": "bonding", "counter": "link_failure_count", "value": 3, "device": "eth2"}),
             ),
             "n1/proc/net/bonding/bond0",
+        ),
+        Sample(
+            "Ethernet Channel Bonding Driver: v6.1.0\n\nBonding Mode: IEEE 802.3ad Dynamic link aggregation\n"
+            "MII Status: down\n\nActive Aggregator Info:\n\tNumber of ports: 1\n"
+            "\tPartner Mac Address: 00:00:00:00:00:00\n\nSlave Interface: eth2\nMII Status: going down\n",
+            (
+                ("nic.bond_event", {"event": "no_active", "device": "bond1"}),
+                ("nic.bond_event", {"event": "lacp_partner_lost"}),
+            ),
+            "n1/bond1.txt",
         ),
         Sample("Bonding with the driver: v5\n", ()),
     ),

@@ -11,8 +11,9 @@ from facts_adapters.nic import _ports
 from facts_adapters.quoting import quote
 
 _IDENTIFIER = re.compile(r"^[ \t]*Identifier[ \t]*:.*0x[0-9a-f]{2}", re.IGNORECASE | re.MULTILINE)
+_COMMAND = re.compile(r"ethtool\s+(?:-m|--module-info|--dump-module-eeprom)\s+(?P<netdev>[A-Za-z][\w.@-]{0,31})")
 _ALARM = re.compile(
-    r"^\s*(?P<name>[A-Za-z].*?) (?P<level>high|low) alarm\s*(?:\(Channel (?P<lane>\d+)\))?\s*:\s*On\s*$"
+    r"^\s*(?P<name>[A-Za-z].*?) (?P<level>high|low) alarm\s*(?:\(Chan(?:nel)? (?P<lane>\d+)\))?\s*:\s*On\s*$"
 )
 _FLAG = re.compile(
     r"^\s*(?P<name>Rx loss of signal|Tx loss of signal|Rx loss of lock|Tx fault)\s*:\s*(?P<value>.*Yes.*)$",
@@ -48,6 +49,8 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     del context
     netdev = _ports.netdev_of_path(file.path)
     for line in _ports.lines(file):
+        command = _COMMAND.search(line.text)
+        netdev = (command["netdev"] if command else _ports.heading(line.text)) or netdev
         where = quote(file, line)
         alarm, flag, power = _ALARM.match(line.text), _FLAG.match(line.text), _POWER.match(line.text)
         problem, lane, value = None, None, None
@@ -86,6 +89,17 @@ ADAPTER = Adapter(
             "\tLaser rx power low alarm   (Channel 1)    : On\n",
             (("nic.optics", {"problem": "rx_power_low", "lane": 1, "device": "eth2"}),),
             "n1/ethtool_-m_eth2",
+        ),
+        Sample(
+            "# ethtool -m eth7\n\tIdentifier                                : 0x11 (QSFP28)\n"
+            "\tVendor name                               : ACME\n"
+            "\tRcvr signal avg optical power(Channel 3)  : 0.5000 mW / -3.01 dBm\n"
+            "\tLaser bias current low alarm    (Chan 3)  : On\n"
+            "\tModule temperature high alarm             : On\n",
+            (
+                ("nic.optics", {"problem": "bias", "lane": 3, "device": "eth7"}),
+                ("nic.optics", {"problem": "temperature_high"}),
+            ),
         ),
         Sample(
             "\tIdentifier                                : 0x18 (QSFP-DD)\n"

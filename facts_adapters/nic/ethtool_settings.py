@@ -17,6 +17,8 @@ _PAIR = re.compile(r"^\s*(?P<name>[A-Za-z][\w /()-]*?)\s*:\s*(?P<value>.*?)\s*$"
 _FIRMWARE = re.compile(r"^(?P<version>[\w.-]+)(?: \((?P<board>[\w.-]+)\))?")
 _SPEED = re.compile(r"^(\d+)Mb/s")
 _COMMAND = re.compile(r"ethtool\s+(?:-\w+\s+)?(?P<netdev>[a-z][\w.-]+)\s*$")
+_DRIVERS = ("mlx5_core", "mlx4_en", "mlx4_core", "bnxt_en", "ice", "hns3", "ionic")
+"""Drivers of NICs that carry RDMA; IPoIB adds ``[ib_ipoib]``."""
 Pairs = dict[str, tuple[Line, str]]
 
 
@@ -32,7 +34,11 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     del context
     named: str | None = None
     lines = list(_ports.lines(file))
-    commands = {line.number: match["netdev"] for line in lines if (match := _COMMAND.search(line.text))}
+    commands: dict[int, str] = {}
+    for line in lines:
+        command, title = _COMMAND.search(line.text), _ports.heading(line.text)
+        if command or title:
+            commands[line.number] = title or (command["netdev"] if command else "")
     for begin, block in _ports.blocks(lines, _BEGINS):
         for number in range(block[0].number - 1, max(block[0].number - 4, 0), -1):
             named = commands.get(number, named)
@@ -49,7 +55,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
 def _link(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Observation]:
     speed = pairs.get("speed")
     match = _SPEED.match(speed[1]) if speed else None
-    if speed and match:
+    if speed and match and int(match[1]) >= 1000:
         rate = round(int(match[1]) / 1000)
         fields: _ports.Fields = {"netdev": netdev, "rate_gbps": rate}
         yield _ports.observe("nic.rate", quote(file, speed[0]), fields, host=file.host, device=netdev)
@@ -73,10 +79,10 @@ def _pause(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Obs
 
 
 def _driver(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Observation]:
-    firmware = pairs.get("firmware-version")
+    firmware, bus = pairs.get("firmware-version"), pairs.get("bus-info")
     match = _FIRMWARE.match(firmware[1]) if firmware else None
     driver = pairs.get("driver")
-    if firmware and match and driver and driver[1] in ("mlx5_core", "mlx4_en", "mlx4_core", "bnxt_en", "ice", "hns3"):
+    if firmware and match and driver and driver[1].partition("[")[0] in _DRIVERS:
         yield _ports.observe(
             "nic.firmware",
             quote(file, firmware[0]),
@@ -84,6 +90,9 @@ def _driver(file: EvidenceFile, netdev: str | None, pairs: Pairs) -> Iterator[Ob
             host=file.host,
             device=netdev,
         )
+    if bus and netdev and driver and not driver[1].endswith("_rep"):
+        # a representor of a virtual function reports the address of the physical one
+        yield from _ports.names(quote(file, bus[0]), {"netdev": netdev, "bdf": bus[1]}, host=file.host)
 
 
 _READERS: dict[str, Callable[[EvidenceFile, str | None, Pairs], Iterator[Observation]]] = {
@@ -95,7 +104,7 @@ _READERS: dict[str, Callable[[EvidenceFile, str | None, Pairs], Iterator[Observa
 ADAPTER = Adapter(
     name="ethtool_settings",
     branch="nic",
-    emits=("nic.rate", "nic.interface_down", "nic.global_pause", "nic.firmware"),
+    emits=("nic.rate", "nic.interface_down", "nic.global_pause", "nic.firmware", "identity.port"),
     coverage=None,
     sniff=_sniff,
     read=_read,
@@ -115,9 +124,22 @@ ADAPTER = Adapter(
         Sample(
             "driver: mlx5_core\nversion: 24.01-0.3.3\n"
             "firmware-version: 28.41.1188 (MT_0000000838)\nbus-info: 0000:12:00.0\n",
-            (("nic.firmware", {"version": "28.41.1188", "board": "MT_0000000838", "device": "eth2"}),),
+            (
+                ("nic.firmware", {"version": "28.41.1188", "board": "MT_0000000838", "device": "eth2"}),
+                ("identity.port", {"netdev": "eth2", "bdf": "0000:12:00.0"}),
+            ),
             "n1/ethtool_-i_eth2",
         ),
+        Sample(
+            "driver: bnxt_en\nversion: 6.1.0\nfirmware-version: 230.0.157.0/pkg 230.1.116.0\n",
+            (("nic.firmware", {"version": "230.0.157.0", "device": "ens2f0"}),),
+            "n1/ethtool_-i_ens2f0",
+        ),
+        Sample(
+            "[ens1f1np1]\ndriver: mlx5_core\nfirmware-version: 28.39.4082 (MT_0000000838)\n",
+            (("nic.firmware", {"version": "28.39.4082", "device": "ens1f1np1"}),),
+        ),
+        Sample("Settings for eno2:\n\tSpeed: 100Mb/s\n\tLink detected: yes\n"),
         Sample("driver: storage\nversion: 1\n", ()),
     ),
 )

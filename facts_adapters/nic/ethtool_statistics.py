@@ -1,21 +1,24 @@
-"""``ethtool -S``: counters of a network interface as its driver names them.
+"""``ethtool -S``: counters of an interface as its driver names them, and ``-S --groups`` with names for all.
 
-The family follows from the names: mlx5, bnxt_en, ice or ena. On mlx5 the mere presence of ``rx_prioN_pause`` says that
-PFC is on for priority N, and of ``rx_global_pause`` that global pause is (mlx5 ``en_stats.c``).
+The family follows from the names: mlx5, bnxt_en, ice, ena or ionic. On mlx5 the mere presence of ``rx_prioN_pause``
+says that PFC is on for priority N, and of ``rx_global_pause`` that global pause is (mlx5 ``en_stats.c``). Their absence
+says that it is off only where nobody filtered the output: with its heading, or with ``rx_pause_ctrl_phy``, which is
+always there. Counters of single rings carry the ring as their queue.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 from engine.facts.model import CounterSample, Observation, Reading
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
 from facts_adapters.quoting import quote
 
-_HEADER = re.compile(r"^NIC statistics:")
-_ENTRY = re.compile(r"^\s*(?:\[\d+\]: )?(?P<name>[A-Za-z][\w.\[\]-]*): (?P<value>\d+)\s*$")
+_HEADER = re.compile(r"^(?:NIC statistics|Standard stats for (?P<netdev>[\w.@-]{1,32})):")
+_ENTRY = re.compile(r"^\s*(?:\[(?P<ring>\d{1,4})\]: )?(?P<name>[A-Za-z][\w.\[\]-]*): (?P<value>\d{1,20})\s*$")
 _COMMAND = re.compile(r"ethtool\s+-S\s+(?P<netdev>[\w.@-]+)|==>\s*(?:ethtool_\S*_)?(?P<file>[\w.-]+)\s*<==")
 _OWN_KEY = re.compile(
     r"[rt]x_(?:discards|crc_errors|symbol_err|pcs_symbol_err|corrected_bits|pause_ctrl)_phy$|link_down_events_phy$"
@@ -28,6 +31,8 @@ _KEYS = (
     ("ethtool_bnxt", re.compile(r"pfc_ena_frames|continuous_pause_events|rx_ucast_packets\b|_cos\d$|rx_stat_discard")),
     ("ethtool_ice", re.compile(r"\.nic$")),
     ("ethtool_ena", re.compile(r"allowance_exceeded|ena_admin|wd_expired")),
+    ("ethtool_ionic", re.compile(r"frames_[rt]x_\w+|[rt]x_pripause_\d_1us_count")),
+    ("ethtool_standard", re.compile(r"eth-(?:mac|phy|ctrl)-[A-Z]")),
 )
 
 
@@ -41,47 +46,70 @@ def _sniff(head: Head) -> Verdict:
     return Verdict(0.7, f"{named} counters that only ethtool -S prints") if named else Verdict(0.0, "")
 
 
+@dataclass
+class _Block:
+    """The counters of one run of the command."""
+
+    netdev: str | None
+    when: Reading | None
+    whole: bool = False
+    """It has its heading, so nobody filtered the output."""
+    entries: list[tuple[Line, re.Match[str]]] = field(default_factory=list)
+
+
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
-    when = _ports.snapshot(file, context)
-    netdev = _ports.netdev_of_path(file.path)
-    entries: list[tuple[Line, str, int]] = []
+    unnamed = False
+    for block in _blocks(file, context):
+        if block.netdev is None and block.when is None and unnamed:
+            context.warn(file.path, block.entries[0][0].number, "whose counters these are is not told; left out")
+            continue
+        unnamed = unnamed or block.netdev is None
+        yield from _statistics(file, block)
+
+
+def _blocks(file: EvidenceFile, context: Context) -> Iterator[_Block]:
+    block = _Block(_ports.netdev_of_path(file.path), _ports.snapshot(file, context))
     for line in _ports.lines(file):
         entry = _ENTRY.match(line.text)
         if entry:
-            entries.append((line, entry["name"], int(entry["value"])))
+            block.entries.append((line, entry))
             continue
-        command = _COMMAND.search(line.text)
-        stamp = None if command else context.reading(line.text)
-        if command or stamp or (_HEADER.match(line.text.strip()) and entries):
-            yield from _statistics(file, netdev, entries, when)
-            entries = []
-        if command:
-            netdev = command["netdev"] or command["file"]
-        when = stamp or when
-    yield from _statistics(file, netdev, entries, when)
+        command, header = _COMMAND.search(line.text), _HEADER.match(line.text.strip())
+        title = _ports.heading(line.text)
+        stamp = None if command or title else context.reading(line.text)
+        if block.entries and (command or stamp or header or title):
+            yield block
+            block = _Block(block.netdev, block.when)
+        if header:
+            block.netdev, block.whole = header["netdev"] or block.netdev, True
+        if command or title:
+            block.netdev = title or (command["netdev"] or command["file"] if command else None)
+        block.when = stamp or block.when
+    if block.entries:
+        yield block
 
 
-def _statistics(
-    file: EvidenceFile, netdev: str | None, entries: list[tuple[Line, str, int]], when: Reading | None
-) -> Iterator[Observation | CounterSample]:
-    names = [name for _, name, _ in entries]
+def _statistics(file: EvidenceFile, block: _Block) -> Iterator[Observation | CounterSample]:
+    names = [entry["name"] for _, entry in block.entries]
     family = _family(names)
     if not family:
         return
-    for line, name, value in entries:
+    for line, entry in block.entries:
         yield CounterSample(
             source=quote(file, line),
             family=family,
-            counter=name,
-            value=value,
+            counter=entry["name"],
+            value=int(entry["value"]),
             host=file.host,
-            device=netdev,
+            device=block.netdev,
+            queue=int(entry["ring"]) if entry["ring"] else None,
             group=file.group,
-            when=when,
+            when=block.when,
             adapter="ethtool_statistics",
         )
     if family == "ethtool_mlx5":
-        yield from _settings(file, netdev, entries)
+        named = [(line, entry["name"]) for line, entry in block.entries]
+        yield from _settings(file, block.netdev, named, block.whole or "rx_pause_ctrl_phy" in names)
 
 
 def _family(names: list[str]) -> str | None:
@@ -90,11 +118,15 @@ def _family(names: list[str]) -> str | None:
     return best if best and counts[best] else None
 
 
-def _settings(file: EvidenceFile, netdev: str | None, entries: list[tuple[Line, str, int]]) -> Iterator[Observation]:
+def _settings(
+    file: EvidenceFile, netdev: str | None, entries: list[tuple[Line, str]], whole: bool
+) -> Iterator[Observation]:
     """PFC and global pause from the presence of their counters; nothing where the port shows no priorities (a VF)."""
-    if not any(name.startswith("rx_prio0_") for _, name, _ in entries):
+    if not any(name.startswith("rx_prio0_") for _, name in entries):
         return
-    marks = [(line, int(match[1])) for line, name, _ in entries if (match := _PAUSE_KEY.match(name))]
+    marks = [(line, int(match[1])) for line, name in entries if (match := _PAUSE_KEY.match(name))]
+    if not marks and not whole:
+        return
     line = marks[0][0] if marks else entries[0][0]
     enabled = ",".join(str(priority) for _, priority in marks) or "none"
     yield _ports.observe(
@@ -104,7 +136,7 @@ def _settings(file: EvidenceFile, netdev: str | None, entries: list[tuple[Line, 
         host=file.host,
         device=netdev,
     )
-    for line, name, _ in entries:
+    for line, name in entries:
         if name == "rx_global_pause":
             yield _ports.observe(
                 "nic.global_pause",
@@ -138,6 +170,40 @@ ADAPTER = Adapter(
         Sample(
             "$ ethtool -S eth2 | grep -E 'discards|crc'\n     rx_discards_phy: 213441\n     rx_crc_errors_phy: 0\n",
             (("counter", {"family": "ethtool_mlx5", "counter": "rx_discards_phy", "value": 213441, "device": "eth2"}),),
+        ),
+        Sample(
+            "NIC statistics:\n     rx_prio0_bytes: 7\n     rx_prio0_discards: 0\n     rx_pause_ctrl_phy: 0\n",
+            (("nic.pfc_config", {"enabled": "none", "netdev": "eth2"}),),
+            "n1/ethtool_-S_eth2",
+        ),
+        Sample(
+            "Standard stats for eth4:\neth-mac-FrameCheckSequenceErrors: 9\neth-phy-SymbolErrorDuringCarrier: 2\n"
+            "rx-rmon-etherStatsPkts64to64Octets: 4\n",
+            (
+                (
+                    "counter",
+                    {"family": "ethtool_standard", "counter": "eth-mac-FrameCheckSequenceErrors", "device": "eth4"},
+                ),
+            ),
+        ),
+        Sample(
+            "NIC statistics:\n     frames_rx_bad_fcs: 7\n     rx_pripause_3_1us_count: 88\n",
+            (("counter", {"family": "ethtool_ionic", "counter": "rx_pripause_3_1us_count", "value": 88}),),
+        ),
+        Sample(
+            "NIC statistics:\n     [0]: rx_discards: 3\n     [1]: rx_discards: 9\n     rx_stat_discard: 12\n",
+            (
+                ("counter", {"family": "ethtool_bnxt", "counter": "rx_discards", "value": 9, "queue": 1}),
+                ("counter", {"counter": "rx_stat_discard", "value": 12}),
+            ),
+        ),
+        Sample(
+            "=== eth2 ===\nNIC statistics:\n     rx_discards_phy: 3\n"
+            "=== eth3 ===\nNIC statistics:\n     rx_discards_phy: 9\n",
+            (
+                ("counter", {"counter": "rx_discards_phy", "value": 3, "device": "eth2"}),
+                ("counter", {"counter": "rx_discards_phy", "value": 9, "device": "eth3"}),
+            ),
         ),
         Sample("NIC statistics:\n     rx_packets: 12\n", (), "n1/ethtool_S_dummy0.txt"),
     ),

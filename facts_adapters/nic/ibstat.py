@@ -40,6 +40,8 @@ def _device(file: EvidenceFile, device: str, pairs: _ports.Pairs) -> Iterator[Ob
     if guid and _ZERO.match(guid[1]):
         fields = {"what": "guid", "text": f"Node GUID: {guid[1]}"}
         yield _ports.observe("nic.address_missing", quote(file, guid[0]), fields, host=file.host, device=device)
+    elif guid:
+        yield from _ports.names(quote(file, guid[0]), {"guid": guid[1]}, host=file.host, device=device)
 
 
 def _all_ports(file: EvidenceFile, device: str, ports: list[tuple[str, _ports.Pairs]]) -> Iterator[Observation]:
@@ -68,6 +70,9 @@ def _all_ports(file: EvidenceFile, device: str, ports: list[tuple[str, _ports.Pa
             yield _ports.observe(
                 "nic.address_missing", quote(file, guid[0]), fields, host=file.host, device=device, port=port
             )
+        elif guid and layer == "InfiniBand":
+            where = quote(file, guid[0])
+            yield from _ports.names(where, {"port_guid": guid[1]}, host=file.host, device=device, port=port)
 
 
 _TEXT = (
@@ -80,7 +85,7 @@ _TEXT = (
 ADAPTER = Adapter(
     name="ibstat",
     branch="nic",
-    emits=("nic.port_state", "nic.rate", "nic.firmware", "nic.hca_type", "nic.address_missing"),
+    emits=("nic.port_state", "nic.rate", "nic.firmware", "nic.hca_type", "nic.address_missing", "identity.port"),
     coverage=None,
     sniff=_sniff,
     read=_read,
@@ -90,6 +95,8 @@ ADAPTER = Adapter(
             (
                 ("nic.firmware", {"version": "28.39.1002", "board": "MT4129", "device": "mlx5_0"}),
                 ("nic.hca_type", {"model": "MT4129"}),
+                ("identity.port", {"guid": "0x1070fd0300a1", "device": "mlx5_0"}),
+                ("identity.port", {"port_guid": "0x1070fd0300a1", "port": "mlx5_0:1"}),
                 ("nic.port_state", {"state": "init", "physical": "linkup", "sm_lid": 0, "rate_gbps": 400}),
             ),
         ),

@@ -43,6 +43,10 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
             "lid": _ports.hexadecimal(pairs["base lid"][1]) if infiniband and "base lid" in pairs else None,
         }
         yield _ports.observe("nic.port_state", where, fields, host=file.host, device=device, port=port, when=when)
+        gid = pairs.get("default gid")
+        if gid and infiniband:  # the lower half of an InfiniBand GID is the port's GUID
+            guid = {"port_guid": gid[1][-19:]}
+            yield from _ports.names(quote(file, gid[0]), guid, host=file.host, device=device, port=port)
         if state == "active" and rate:
             yield _ports.observe(
                 "nic.rate", where, {"rate_gbps": rate}, host=file.host, device=device, port=port, when=when
@@ -52,7 +56,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
 ADAPTER = Adapter(
     name="ibstatus",
     branch="nic",
-    emits=("nic.port_state", "nic.rate"),
+    emits=("nic.port_state", "nic.rate", "identity.port"),
     coverage=None,
     sniff=_sniff,
     read=_read,
@@ -61,7 +65,10 @@ ADAPTER = Adapter(
             "Infiniband device 'mlx5_1' port 1 status:\n\tdefault gid:\t fe80:0000:0000:0000:1070:fd03:00a1:b2c4\n"
             "\tbase lid:\t 0x0\n\tsm lid:\t\t 0x0\n\tstate:\t\t 1: DOWN\n\tphys state:\t 2: Polling\n"
             "\trate:\t\t 10 Gb/sec (4X SDR)\n\tlink_layer:\t InfiniBand\n",
-            (("nic.port_state", {"state": "down", "physical": "polling", "sm_lid": 0, "port": "mlx5_1:1"}),),
+            (
+                ("nic.port_state", {"state": "down", "physical": "polling", "sm_lid": 0, "port": "mlx5_1:1"}),
+                ("identity.port", {"port_guid": "1070:fd03:00a1:b2c4", "port": "mlx5_1:1"}),
+            ),
         ),
         Sample("Fatal error:  device '*': sys files not found (/sys/class/infiniband/*/ports)\n", ()),
     ),

@@ -11,7 +11,7 @@ from typing import Any
 from engine.facts.model import CounterSample, Observation, Reading, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.nic import _ports
-from facts_adapters.quoting import line_at, quote
+from facts_adapters.quoting import quote
 
 _JSON = re.compile(r'"ifname"\s*:\s*"[^"]+"\s*,\s*(?:"link[^}]{0,80}?,\s*)?"flags"\s*:')
 _TEXT = re.compile(r"^(?:\d+: )(?P<netdev>[A-Za-z][\w.@-]*?)(?:@[\w.-]+)?: <(?P<flags>[A-Z_,-]*)>.* mtu (?P<mtu>\d+)")
@@ -48,16 +48,28 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         return
     with file.open() as stream:
         raw = stream.read(_LONGEST).decode("utf-8", "replace")
-    entries = _ports.json_rows(raw, lambda number, reason: context.warn(file.path, number, reason))
-    named = [entry for entry in entries if isinstance(entry.get("ifname"), str)]
-    times = Counter(entry["ifname"] for entry in named)
-    for entry in named:
-        if times[entry["ifname"]] > 1:
-            context.warn(file.path, 1, f"{entry['ifname']} is listed twice; left out")
-        else:
-            place = raw.find(f'"{entry["ifname"]}"')
-            source = Source(file.path, line_at(raw, place), f"ifname {entry['ifname']}")
-            yield from _json(file, entry, source, when)
+    rows = _ports.json_rows(raw, lambda number, reason: context.warn(file.path, number, reason))
+    for run in _runs(rows):
+        when = run[0].stamp(context) or when
+        named = [row for row in run if isinstance(row.entry.get("ifname"), str)]
+        times = Counter(row.entry["ifname"] for row in named)
+        for row in named:
+            netdev = row.entry["ifname"]
+            if times[netdev] > 1:
+                context.warn(file.path, row.line, f"{netdev} is listed twice; left out")
+            else:
+                source = Source(file.path, row.line, f"ifname {netdev}")
+                yield from _json(file, row.entry, source, when)
+
+
+def _runs(rows: list[_ports.Row]) -> list[list[_ports.Row]]:
+    """The rows of each run of the command."""
+    runs: list[list[_ports.Row]] = []
+    for row in rows:
+        if row.begins or not runs:
+            runs.append([])
+        runs[-1].append(row)
+    return runs
 
 
 def _json(
@@ -68,6 +80,8 @@ def _json(
     mtu = entry.get("mtu")
     yield from _state(file, netdev, flags, mtu if isinstance(mtu, int) else None, source, when)
     stats = entry.get("stats64") or entry.get("stats") or {}
+    if _ports.is_virtual(netdev):
+        return
     for side in ("rx", "tx"):
         for name, value in (stats.get(side) or {}).items():
             if isinstance(value, int):
@@ -80,7 +94,7 @@ def _text(
 ) -> Iterator[Observation | CounterSample]:
     netdev = begin["netdev"]
     yield from _state(file, netdev, begin["flags"].split(","), int(begin["mtu"]), quote(file, block[0]), when)
-    for title, values in pairwise(block):
+    for title, values in pairwise(block) if not _ports.is_virtual(netdev) else ():
         match = _DIRECTION.match(title.text)
         if not match:
             continue
@@ -138,6 +152,14 @@ ADAPTER = Adapter(
             ),
         ),
         Sample(
+            'Tue May 12 10:00:00 UTC 2026\n[{"ifname":"eth2","flags":["LOWER_UP"],"stats64":{"rx":{"errors":1}}}]\n'
+            'Tue May 12 10:01:00 UTC 2026\n[{"ifname":"eth2","flags":["LOWER_UP"],"stats64":{"rx":{"errors":9}}}]\n',
+            (
+                ("counter", {"counter": "rx_errors", "value": 1}),
+                ("counter", {"counter": "rx_errors", "value": 9, "device": "eth2"}),
+            ),
+        ),
+        Sample(
             "3: eth3: <NO-CARRIER,BROADCAST,MULTICAST,UP> mtu 4200 qdisc mq state DOWN mode DEFAULT\n"
             "    RX: bytes  packets  errors  dropped overrun mcast\n"
             "    10         1        3       0       0       0\n",
@@ -147,6 +169,27 @@ ADAPTER = Adapter(
                 ("counter", {"counter": "rx_errors", "value": 3}),
             ),
         ),
+        Sample(
+            "7: ens1f0np0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP mode DEFAULT qlen 1000\n"
+            "    RX:  bytes packets errors dropped  missed   mcast\n"
+            "          2234    1234      2       0      31     100\n"
+            "    RX errors: length    crc   frame    fifo overrun\n"
+            "                    0      2       0       0       0\n"
+            "    TX:  bytes packets errors dropped carrier collsns\n"
+            "         22341    9999      0       0       0       0\n"
+            "    TX errors: aborted   fifo  window heartbt transns\n"
+            "                     0      0       0       0       4\n",
+            (
+                ("counter", {"counter": "rx_missed_errors", "value": 31, "device": "ens1f0np0"}),
+                ("counter", {"counter": "rx_crc_errors", "value": 2}),
+                ("counter", {"counter": "carrier_changes", "value": 4}),
+            ),
+        ),
+        Sample(
+            '[{"ifindex":9,"ifname":"veth77","flags":["BROADCAST","UP","LOWER_UP"],"mtu":1500,'
+            '"stats64":{"rx":{"errors":5},"tx":{"carrier_changes":4}}}]',
+        ),
+        Sample('[{"ifname":"eth2","flags":[],"link":"b"},{"ifname":"eth2","flags":[],"link":"c"}]'),
         Sample("1: lo: 127.0.0.1 is local\n", ()),
     ),
 )

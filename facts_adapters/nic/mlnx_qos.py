@@ -1,4 +1,6 @@
-"""``mlnx_qos``, ``dcb pfc show`` and the ECN files of an interface: PFC, trust and DSCP mapping at the host.
+"""``mlnx_qos``, ``dcb pfc show``, ``dcb app show``, ECN files of an interface: PFC, trust and DSCP at the host.
+
+``dcb`` prints code points by name unless told otherwise (iproute2 ``dcb_app.c``, ``rt_dsfield``): ``CS3``, ``AF31``.
 
 Of the 64 code points only those that carry RDMA in practice (class selectors, AF, EF) and those that deviate from
 ``dscp / 8`` become facts.
@@ -19,7 +21,10 @@ _TRUST = re.compile(r"Priority trust state:\s*(?P<trust>dscp|pcp)")
 _MAP = re.compile(r"prio:(?P<priority>[0-7]) dscp:(?P<codes>[\d,.]+)")
 _PFC = re.compile(r"enabled((?:\s+[01]){8})\s*$")
 _DCB = re.compile(r"prio-pfc((?:\s+[0-7]:(?:on|off))+)")
-_NAMED = re.compile(r"mlnx_qos\s.*?-i\s+(?P<netdev>[\w.@-]+)|dcb\s+pfc\s+show\s+dev\s+(?P<dcb>[\w.@-]+)")
+_APP = re.compile(
+    r"^[ \t]{0,8}dscp-prio(?P<map>(?:[ \t]{1,8}(?:\d{1,2}|CS[0-7]|AF[1-4][1-3]|EF|VA|LE):[0-7]){1,64})[ \t]*$"
+)
+_NAMED = re.compile(r"mlnx_qos\s.{0,100}?-i\s+(?P<netdev>[\w.@-]+)|dcb\s+(?:pfc|app)\s+show\s+dev\s+(?P<dcb>[\w.@-]+)")
 _ECN = re.compile(
     r"/sys/class/net/(?P<netdev>[\w.@-]+)/ecn/roce_(?P<side>np|rp)/enable/(?P<priority>[0-7])[:= ]\s*(?P<on>[01])\s*$"
 )
@@ -38,7 +43,12 @@ class _Settings:
 
 
 def _sniff(head: Head) -> Verdict:
-    for pattern, why in ((_TRUST, "mlnx_qos"), (_DCB, "dcb pfc"), (_ECN, "ECN of an interface")):
+    for pattern, why in (
+        (_TRUST, "mlnx_qos"),
+        (_DCB, "dcb pfc"),
+        (_APP, "dcb app"),
+        (_ECN, "ECN of an interface"),
+    ):
         if re.search(pattern.pattern, head.text, re.MULTILINE):
             return Verdict(0.95, why)
     return _ports.found(head, re.compile(r"^PFC configuration:", re.MULTILINE), "mlnx_qos")
@@ -52,14 +62,19 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
         host = host or _ports.prompt_host(line.text)
         named, ecn = _NAMED.search(line.text), _ECN.search(line.text)
         trust, pfc, dcb = _TRUST.search(line.text), _PFC.search(line.text), _DCB.search(line.text)
-        if named or (trust and settings.trust):
+        asked = (named["netdev"] or named["dcb"]) if named else None
+        if (named and asked != settings.netdev) or (trust and settings.trust):
             yield from _facts(file, settings)
-            settings = _Settings((named["netdev"] or named["dcb"]) if named else None, host)
+            settings = _Settings(asked, host)
         if trust:
             settings.trust = (line, trust["trust"])
         for entry in _MAP.finditer(line.text):
             for code in _codes(entry["codes"]):
                 settings.codes[code] = (line, int(entry["priority"]))
+        app = _APP.match(line.text)
+        for word in app["map"].split() if app else ():
+            name, _, priority = word.partition(":")
+            settings.codes[_code_point(name)] = (line, int(priority))
         if pfc and settings.enabled is None:
             settings.enabled = (line, [i for i, flag in enumerate(pfc[1].split()) if flag == "1"])
         elif dcb:
@@ -71,6 +86,15 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
 
 def _codes(text: str) -> list[int]:
     return [int(part) for part in text.split(",") if part.isdecimal() and int(part) < 64]
+
+
+def _code_point(text: str) -> int:
+    """The number of a code point that may stand there by name (RFC 2474, 2597, 3246, 5865, 8622)."""
+    if text.isdecimal():
+        return int(text)
+    if text.startswith("CS"):
+        return 8 * int(text[2])
+    return 8 * int(text[2]) + 2 * int(text[3]) if text.startswith("AF") else {"EF": 46, "VA": 44, "LE": 1}[text]
 
 
 def _ecn(file: EvidenceFile, line: Line, match: re.Match[str]) -> Observation:
@@ -129,6 +153,16 @@ ADAPTER = Adapter(
             "$ dcb pfc show dev eth4\npfc-cap 8 macsec-bypass off delay 0\nprio-pfc 0:off 1:off 2:off 3:off 4:off\n",
             (("nic.pfc_config", {"enabled": "none", "netdev": "eth4"}),),
         ),
+        Sample(
+            "$ dcb pfc show dev eth2\nprio-pfc 0:off 1:off 2:off 3:on 4:off\n$ dcb app show dev eth2\n"
+            "dscp-prio 0:0 AF31:3 CS6:6 30:5\n",
+            (
+                ("nic.pfc_config", {"enabled": "3", "netdev": "eth2"}),
+                ("nic.dscp_priority", {"dscp": 26, "priority": 3, "protected": True}),
+                ("nic.dscp_priority", {"dscp": 30, "priority": 5, "protected": False, "netdev": "eth2"}),
+            ),
+        ),
+        Sample("dscp-prio AF31:3 CS6:6\n"),
         Sample(
             "/sys/class/net/eth2/ecn/roce_np/enable/3:1\n",
             (("nic.ecn_config", {"priority": 3, "enabled": True, "side": "np", "netdev": "eth2"}),),

@@ -1,4 +1,7 @@
-"""``rdma -j link``, ``rdma -j statistic`` and ``rdma -j res show qp`` of iproute2."""
+"""``rdma -j link``, ``rdma -j statistic`` and ``rdma -j res show qp`` of iproute2.
+
+iproute2 before 5.1 put the port into ``ifname`` (``mlx5_0/1``). Sources: ``rdma/link.c``, ``stat.c``, ``res-qp.c``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,6 @@ from engine.facts.model import CounterSample, Observation, Reading, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.nic import _ports
 from facts_adapters.nic.rdma_sysfs import family_of
-from facts_adapters.quoting import line_at
 
 _MARK = re.compile(r'"ifname"\s*:\s*"[^"]+".{0,400}?"(?:physical_state|port|lqpn)"\s*:', re.DOTALL)
 _NOT_COUNTERS = {"ifindex", "port", "lid", "sm_lid", "lmc", "lqpn", "rqpn", "pid", "rq-psn", "sq-psn"}
@@ -29,21 +31,22 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         raw = stream.read(_LONGEST)
     when = _ports.snapshot(file, context)
     text = raw.decode("utf-8", "replace")
-    for entry in _ports.json_rows(text, lambda number, reason: context.warn(file.path, number, reason)):
-        if not isinstance(entry.get("ifname"), str):
-            continue
-        place = text.find(f'"{entry["ifname"]}"')
-        source = Source(file.path, line_at(text, place), json.dumps(entry)[:500])
-        yield from _entry(file, entry, source, when)
+    for row in _ports.json_rows(text, lambda number, reason: context.warn(file.path, number, reason)):
+        when = (row.stamp(context) if row.begins else None) or when
+        if isinstance(row.entry.get("ifname"), str):
+            yield from _entry(file, row.entry, Source(file.path, row.line, json.dumps(row.entry)[:500]), when)
 
 
 def _entry(
     file: EvidenceFile, entry: dict[str, Any], source: Source, when: Reading | None
 ) -> Iterator[Observation | CounterSample]:
-    device = str(entry["ifname"])
-    port = f"{device}:{entry['port']}" if isinstance(entry.get("port"), int) else None
+    device, _, number = str(entry["ifname"]).partition("/")
+    number = str(entry["port"]) if isinstance(entry.get("port"), int) else number
+    port = f"{device}:{number}" if number else None
     if "physical_state" in entry or ("state" in entry and "netdev" in entry):
         yield _link(file, entry, source, device, port, when)
+    elif "cntn" in entry:
+        return  # of the queue pairs bound to this counter, apart from the port's
     elif "lqpn" in entry:
         if entry.get("state") in ("ERR", "SQE", "SQD"):
             fields: _ports.Fields = {name: entry.get(name) for name in ("lqpn", "rqpn", "state", "pid")}
@@ -102,6 +105,15 @@ ADAPTER = Adapter(
             '[{"ifname":"mlx5_0","port":1,"lqpn":17,"rqpn":40,"type":"RC","state":"ERR","pid":12,"comm":"python"}]',
             (("nic.queue_pair_error", {"lqpn": 17, "rqpn": 40, "state": "ERR"}),),
         ),
+        Sample(
+            '[{"ifname":"mlx5_0/1","lid":9,"sm_lid":0,"state":"INIT","physical_state":"LINK_UP"},\n'
+            '{"ifname":"mlx5_1/1","state":"ACTIVE","physical_state":"LINK_UP","netdev":"eth3"}]',
+            (
+                ("nic.port_state", {"state": "init", "port": "mlx5_0:1", "sm_lid": 0}),
+                ("nic.port_state", {"state": "active", "port": "mlx5_1:1"}),
+            ),
+        ),
+        Sample('[{"ifname":"mlx5_2","port":1,"cntn":4,"qp-type":"RC","packet_seq_err":12,"lqpn":[178]}]'),
         Sample('[{"ifname":"eth0","mtu":1500}]', ()),
     ),
 )

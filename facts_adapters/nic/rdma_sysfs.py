@@ -24,9 +24,14 @@ _LISTING = re.compile(
 _BARE = re.compile(
     r"\s{0,20}(?P<name>req_transport_retries_exceeded|req_rnr_retries_exceeded|local_ack_timeout_err|packet_seq_err"
     r"|out_of_sequence|rnr_nak_retry_err|implied_nak_seq_err|duplicate_request|roce_adp_retrans(?:_to)?|rp_cnp_ignored"
-    r"|rp_cnp_handled|np_cnp_sent|np_ecn_marked_roce_packets|rx_icrc_encapsulated|(?:req|resp)_cqe_(?:flush_)?error"
-    r"|out_of_buffer)\s{0,20}[:=]?\s{0,20}(?P<value>\d{1,20})\s*$"
+    r"|roce_slow_restart(?:_cnps|_trans)?|rp_cnp_handled|np_cnp_sent|np_ecn_marked_roce_packets|rx_icrc_encapsulated"
+    r"|(?:req|resp)_cqe_(?:flush_)?error|(?:req|resp)_remote_access_errors|req_remote_invalid_request"
+    r"|resp_local_length_error|rx_(?:read|write|atomic)_requests|out_of_buffer)"
+    r"\s{0,20}[:=]?\s{0,20}(?P<value>\d{1,20})\s*$"
 )
+_OTHER_COUNTER = re.compile(r"\s{0,20}[a-z]\w{0,60}\s{0,20}[:=]\s{0,20}\d{1,20}\s*$")
+_HEADING = 100
+"""Characters of a line that may be a heading with the name of a device."""
 _VALUE = re.compile(r"\s*(\d+)\s*$")
 _BROADCOM = {"to_retransmits", "max_retry_exceeded", "seq_err_naks_rcvd", "missing_resp", "oos_drop_count", "dup_req"}
 _AMAZON = re.compile(r"rdma_(?:read|write)_\w+|(?:send|recv)_(?:wrs|bytes)|no_completion_cmds|retrans_\w+|\w+_events")
@@ -64,17 +69,24 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     if match:
         yield from _single(file, match, when)
         return
+    device = _ports.rdma_of_path(file.path)
+    seen: set[str] = set()
     for line in _ports.lines(file):
         listed, bare = _listed(line.text), _BARE.match(line.text)
+        if bare and bare["name"] in seen:
+            continue  # of another device, or later: nothing tells which
         if bare:
-            where = quote(file, line)
-            yield _counter("mlx5_hw", bare["name"], int(bare["value"]), where, file.host, file.group, when)
+            seen.add(bare["name"])
+            yield _bare(file, device, bare, quote(file, line), when)
         elif listed:
             source = quote(file, line)
             yield _sample(listed, int(listed["value"]), source, listed["host"] or file.host, file.group, when)
-        elif line.text.strip():
+        elif line.text.strip() and not _OTHER_COUNTER.match(line.text):
             stamp = context.reading(line.text)
             when = stamp or when
+            seen.clear()
+            if len(line.text) <= _HEADING:
+                device = _ports.rdma_of_path(line.text.replace(" ", "/")) or device
 
 
 def _single(file: EvidenceFile, match: re.Match[str], when: Reading | None) -> Iterator[CounterSample]:
@@ -85,11 +97,21 @@ def _single(file: EvidenceFile, match: re.Match[str], when: Reading | None) -> I
         return
 
 
-def _counter(
-    family: str, name: str, value: int, source: Source, host: str | None, group: str, when: Reading | None
+def _bare(
+    file: EvidenceFile, device: str | None, match: re.Match[str], source: Source, when: Reading | None
 ) -> CounterSample:
-    """A counter of which the text does not say the device."""
-    return CounterSample(source, family, name, value, host=host, group=group, when=when, adapter="rdma_sysfs")
+    """A counter of which only the name stands there; its device is the one of the heading or the file's name."""
+    return CounterSample(
+        source=source,
+        family="mlx5_hw",
+        counter=match["name"],
+        value=int(match["value"]),
+        host=file.host,
+        device=device,
+        group=file.group,
+        when=when,
+        adapter="rdma_sysfs",
+    )
 
 
 def _sample(
@@ -134,10 +156,26 @@ ADAPTER = Adapter(
         Sample(
             "mlx5_0 after the run\nlocal_ack_timeout_err: 61\npacket_seq_err  12\n",
             (
-                ("counter", {"family": "mlx5_hw", "counter": "local_ack_timeout_err", "value": 61}),
+                (
+                    "counter",
+                    {"family": "mlx5_hw", "counter": "local_ack_timeout_err", "value": 61, "device": "mlx5_0"},
+                ),
                 ("counter", {"counter": "packet_seq_err", "value": 12}),
             ),
         ),
+        Sample(
+            "lifespan:10\nout_of_sequence:12\nrx_write_requests:880\n",
+            (("counter", {"counter": "rx_write_requests", "value": 880, "device": "mlx5_3"}),),
+            "n1/hw_counters_mlx5_3.txt",
+        ),
+        Sample(
+            "mlx5_0\nout_of_buffer:0\npacket_seq_err:3\nmlx5_1\nout_of_buffer:0\npacket_seq_err:9000\n",
+            (
+                ("counter", {"counter": "packet_seq_err", "value": 3, "device": "mlx5_0"}),
+                ("counter", {"counter": "packet_seq_err", "value": 9000, "device": "mlx5_1"}),
+            ),
+        ),
+        Sample("local_ack_timeout_err 4 times the last\n"),
         Sample("259\n", (), "t0/n1/notes/answer.txt"),
     ),
 )

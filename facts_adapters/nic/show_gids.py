@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from engine.facts.model import Observation
-from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
-from facts_adapters.nic import _ports
-from facts_adapters.quoting import quote
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.nic import _gids, _ports
 
 _ROW = re.compile(
     r"^\s*(?P<device>[A-Za-z][\w-]*)\s+(?P<port>\d+)\s+(?P<index>\d+)\s+(?P<gid>[0-9a-f]{4}(?::[0-9a-f]{4}){7})"
@@ -24,30 +21,6 @@ _FILE = re.compile(
 _FILE_TYPE = re.compile(
     r"(?P<device>[A-Za-z][\w-]*)/ports/(?P<port>\d+)/gid_attrs/types/(?P<index>\d+):\s*(?P<type>.*RoCE.*|IB.*)$"
 )
-_MAPPED = ipaddress.ip_network("::ffff:0:0/96")
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One row of a GID table."""
-
-    line: Line
-    device: str
-    port: str
-    index: int
-    gid: str
-    version: str | None
-    netdev: str | None
-
-    @property
-    def kind(self) -> str:
-        """``link_local``, ``ipv4``, ``ipv6`` or ``none`` for an empty entry."""
-        address = ipaddress.IPv6Address(self.gid)
-        if int(address) == 0:
-            return "none"
-        if address in _MAPPED:
-            return "ipv4"
-        return "link_local" if address.is_link_local else "ipv6"
 
 
 def _sniff(head: Head) -> Verdict:
@@ -58,7 +31,7 @@ def _sniff(head: Head) -> Verdict:
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
     del context
-    tables: dict[str, list[Entry]] = defaultdict(list)
+    tables: dict[str, list[_gids.Entry]] = defaultdict(list)
     lines = list(_ports.lines(file))
     types = {
         (m["device"], m["port"], m["index"]): "v2" if "v2" in m["type"] else "v1" if "RoCE" in m["type"] else "ib"
@@ -75,37 +48,11 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
             version = "v2" if "v2" in parts["version"] else "v1"
         port = f"{match['device']}:{match['port']}"
         netdev = parts.get("netdev")
-        tables[port].append(Entry(line, match["device"], port, int(match["index"]), match["gid"], version, netdev))
+        tables[port].append(
+            _gids.Entry(line, match["device"], port, int(match["index"]), match["gid"], version, netdev)
+        )
     for port, entries in tables.items():
-        yield from _table(file, port, entries)
-
-
-def _table(file: EvidenceFile, port: str, entries: list[Entry]) -> Iterator[Observation]:
-    used = [entry for entry in entries if entry.kind != "none"]
-    for entry in used:
-        fields: _ports.Fields = {
-            "index": entry.index,
-            "gid": entry.gid,
-            "version": entry.version,
-            "class": entry.kind,
-            "netdev": entry.netdev,
-        }
-        where = quote(file, entry.line)
-        yield _ports.observe("nic.gid", where, fields, host=file.host, device=entry.device, port=port)
-    routable = [entry.index for entry in used if entry.kind in ("ipv4", "ipv6") and entry.version in ("v2", None)]
-    first = used[0] if used else entries[0]
-    fields = {
-        "entries": len(used),
-        "routable": len(routable),
-        "lowest_index": min((entry.index for entry in used), default=None),
-        "lowest_routable": min(routable, default=None),
-        "netdev": first.netdev,
-    }
-    where = quote(file, first.line)
-    yield _ports.observe("nic.gid_table", where, fields, host=file.host, device=first.device, port=port)
-    if not used:
-        fields = {"what": "gid", "text": "the GID table is empty"}
-        yield _ports.observe("nic.address_missing", where, fields, host=file.host, device=first.device, port=port)
+        yield from _gids.table(file, port, entries)
 
 
 _HEAD = "DEV\tPORT\tINDEX\tGID\t\t\t\t\tIPv4  \t\tVER\tDEV\n---\t----\t-----\t---\t\t\t\t\t------------  \t---\t---\n"

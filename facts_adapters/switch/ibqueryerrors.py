@@ -16,10 +16,10 @@ from facts_adapters.quoting import quote
 from facts_adapters.switch._tables import lines
 
 _NODE = re.compile(r'^Errors for (?:(?P<guid>0x[0-9a-f]+) )?"(?P<name>[^"]+)"')
-_PORT = re.compile(r"^\s+GUID 0x[0-9a-f]+ port (?P<port>\w+): (?P<rest>.*)")
+_PORT = re.compile(r"^\s+GUID (?P<guid>0x[0-9a-f]+) port (?P<port>\w+): (?P<rest>.*)")
 _COUNTER = re.compile(r"\[(?P<name>\w+) == (?P<value>\d+)(?: \([^)]*\))?\]")
 _LINK = re.compile(
-    r"\b(?P<lid>\d{1,7})\s{1,20}(?P<port>\d{1,5})\[[^\]]{0,20}\]\s{0,9}==\(\s{0,9}(?P<link>[^)]{0,80})\)==>\s+(?:0x[0-9a-f]+\s+)?(?P<peer_lid>\d+)\s+(?P<peer_port>\d+)"
+    r"\b(?P<lid>\d{1,7})\s{1,20}(?P<port>\d{1,5})\[[^\]]{0,20}\]\s{0,9}==\(\s{0,9}(?P<link>[^)]{0,80})\)==>\s+(?:(?P<peer_guid>0x[0-9a-f]+)\s+)?(?P<peer_lid>\d+)\s+(?P<peer_port>\d+)"
     r'\[.*?\]\s*"(?P<peer>[^"]*)"\s*\((?P<note>[^)]*)\)'
 )
 _SECTION = re.compile(r"^(?P<what>CA|Switch): (?:0x[0-9a-f]+ )?(?P<name>.+?):?\s*$")
@@ -66,6 +66,10 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
             name = node_name(section["name"])
             node = (name[0], name[1], section["what"] == "Switch")
         if port and node and port["port"] != "ALL":
+            if not node[2] and node[1]:
+                yield Observation(
+                    "identity.port", quote(file, line), {"guid": port["guid"]}, host=node[0], device=node[1]
+                )
             yield from _samples(file, line, node, port, when)
         if link and node:
             yield from _link(file, line, node, link, when)
@@ -75,6 +79,7 @@ def _samples(
     file: EvidenceFile, line: Line, node: tuple[str, str | None, bool], port: re.Match[str], when: Reading | None
 ) -> Iterator[CounterSample]:
     name, device, switch = node
+    device = device or (None if switch else port["guid"])  # a description such as the model's name tells no device
     values = dict.fromkeys(_ERRORS, 0)
     values.update((match["name"], int(match["value"])) for match in _COUNTER.finditer(port["rest"]))
     for counter, value in values.items():
@@ -106,6 +111,9 @@ def _link(
         leaf, leaf_port = (peer, link["peer_port"]) if peer_switch else (name, link["port"])
         fields = {"switch": leaf, "switch_port": leaf_port, "origin": "seen"}
         yield Observation("switch.attached", where, fields, host=host, device=nic, when=when)
+        if nic and switch and link["peer_guid"]:
+            names: dict[str, Scalar] = {"guid": link["peer_guid"], "lid": int(link["peer_lid"])}
+            yield Observation("identity.port", where, names, host=host, device=nic, port=f"{nic}:{link['peer_port']}")
     could = _COULD.search(link["note"])
     if could:
         kind = "width" if re.search(r"\dX", could["what"]) else "speed"
@@ -124,6 +132,7 @@ ADAPTER = Adapter(
         "switch.attached",
         "switch.trunk",
         "nic.link_degraded",
+        "identity.port",
     ),
     coverage="switch_counters",
     sniff=_sniff,
@@ -137,6 +146,7 @@ ADAPTER = Adapter(
             (
                 ("counter", {"family": "ibquery_host", "counter": "SymbolErrorCounter", "value": 15, "host": "n1"}),
                 ("switch.attached", {"host": "n1", "device": "mlx5_0", "switch": "leaf1", "switch_port": "7"}),
+                ("identity.port", {"host": "n1", "device": "mlx5_0", "guid": "0x946dae03"}),
             ),
         ),
         Sample(

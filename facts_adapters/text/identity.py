@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sized
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -176,6 +176,15 @@ class Identity:
             self.comms[process] = (rank, world)
         elif world == known[1] and rank != known[0]:
             self.comms[process] = (-1, world)
+
+    @property
+    def size(self) -> int:
+        """How much is known: it grows with every line that tells something new about ranks."""
+        tables: list[Sized] = [self.ranks, self.declared, self.processes, self.comms, self.rank_of_pid]
+        tables += [self.host_of_rank, self.host_of_task, self.local_of_pid, self.hosts, self.bases, self.node_list]
+        for of in (self.ranks_of_task, self.claims, self.local_claims):
+            tables += of.values()
+        return sum(map(len, tables))
 
     @property
     def largest(self) -> int | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 from engine.facts.model import Reading
 from facts_adapters.text import stamps
+from facts_adapters.text.chunks import Lines
 from facts_adapters.text.envelope import Envelope, Profile, open_envelope
 from facts_adapters.text.lines import split
-from facts_adapters.text.scan import Lines
 
 _MAYBE = re.compile(rb"\d:\d\d|\d\.\d{3}|\d{10}|\d{6}[TZ]|,\d+,\d+,")
 
@@ -33,15 +34,32 @@ def line_reading(text: str, profile: Profile) -> Reading | None:
     return open_envelope(text, profile).when or inline(text)
 
 
+FAR = 5_000
+"""Lines that are looked at for a stamp; beyond, the first and the last stamp of the text are the bounds."""
+
+
 class Neighbours:
-    """Nearest stamps before and after a line. Asked with rising line numbers, the file is walked once."""
+    """Nearest stamps before and after a line. Asked with rising line numbers, the text is walked once."""
 
     def __init__(self, lines: Lines, profile: Profile) -> None:
         self._lines = lines
         self._profile = profile
         self._known: dict[int, tuple[Reading | None, Reading | None]] = {}
-        self._before: tuple[int, Reading | None] = (0, None)
-        self._after: tuple[int, Reading | None] = (0, None)
+        self._above: tuple[int, int, Reading | None] = (0, 0, None)
+        self._below: tuple[int, int, Reading | None] = (0, 0, None)
+
+    @cached_property
+    def first(self) -> Reading | None:
+        """The first stamp of the text, where it is among the first lines."""
+        most = min(len(self._lines), FAR)
+        return next((found for number in range(1, most + 1) if (found := self.of(number)[0])), None)
+
+    @cached_property
+    def last(self) -> Reading | None:
+        """The last stamp of the text, where it is among the last lines."""
+        total = len(self._lines)
+        least = max(total - FAR, 0)
+        return next((found for number in range(total, least, -1) if (found := self.of(number)[1])), None)
 
     def of(self, number: int) -> tuple[Reading | None, Reading | None]:
         """First and last stamp of the logical lines of a line."""
@@ -60,33 +78,36 @@ class Neighbours:
 
     def before(self, number: int) -> Reading | None:
         """The stamp of the nearest stamped line above."""
-        reached, reading = self._before
-        start = number - 1
-        stop = reached if reached < number else 0
-        while start > stop:
-            found = self.of(start)[1]
+        low, high, reading = self._above  # lines low < n <= high have this stamp above them
+        if low < number <= high:
+            return reading
+        known = high < number <= high + FAR
+        least = high if known else max(number - FAR, 1)
+        for line in range(number - 1, least - 1, -1):
+            found = self.of(line)[1]
             if found:
-                self._before = (number - 1, found)
+                self._above = (line, number, found)
                 return found
-            start -= 1
-        kept = reading if reached < number else None
-        self._before = (number - 1, kept)
-        return kept
+        if not known:
+            low, reading = least - 1, self.first if least > 1 else None
+        self._above = (low, number, reading)
+        return reading
 
     def after(self, number: int) -> Reading | None:
         """The stamp of the nearest stamped line below."""
-        reached, reading = self._after
-        if reached > number:
+        low, high, reading = self._below  # lines low <= n < high have this stamp below them
+        if low <= number < high:
             return reading
-        line = number + 1
-        while line <= len(self._lines):
+        total = len(self._lines)
+        reached = min(number + FAR, total)
+        for line in range(number + 1, reached + 1):
             found = self.of(line)[0]
             if found:
-                self._after = (line, found)
+                self._below = (number, line, found)
                 return found
-            line += 1
-        self._after = (len(self._lines) + 1, None)
-        return None
+        reading = self.last if reached < total else None
+        self._below = (number, reached + 1, reading)
+        return reading
 
 
 def _ends(parts: list[str]) -> list[str]:

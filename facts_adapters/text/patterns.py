@@ -88,6 +88,11 @@ class Expression:
         return anchored(self.text)
 
 
+def parsed(pattern: str) -> Any:
+    """The tree of a pattern as :mod:`re` reads it; raises :class:`re.error`."""
+    return parser.parse(pattern)
+
+
 def unsafe(pattern: str) -> str:
     """What makes the pattern unfit (``look-around``, ``nested repeats`` …), empty where it is fit."""
     if not _SUSPICIOUS.search(pattern):
@@ -106,7 +111,7 @@ def _walk(nodes: Iterable[Any]) -> str:
             return _REFUSED[name]
         if name in _REPEATS:
             body = argument[2]
-            if _many(code, argument) and _only_repeats(body):
+            if _many(code, argument) and _ambiguous(body):
                 return "nested repeats without bound, which can take exponential time"
             reason = _walk(body)
         elif name == "BRANCH":
@@ -207,17 +212,83 @@ def _many(code: Any, argument: Any) -> bool:
     return str(code) in _REPEATS and (argument[1] is sre.MAXREPEAT or argument[1] >= _UNBOUNDED)
 
 
-def _only_repeats(body: Any) -> bool:
-    """Whether a body can be matched by an unbounded repeat alone, with nothing fixed that separates its rounds."""
-    items = list(body)
-    while len(items) == 1 and str(items[0][0]) == "SUBPATTERN":
-        items = list(items[0][1][-1])
-    if len(items) == 1 and str(items[0][0]) == "BRANCH":
-        return any(_only_repeats(branch) for branch in items[0][1][1])
-    repeats = [item for item in items if _many(*item)]
-    fixed = [item for item in items if not _many(*item) and not _optional(*item)]
-    return bool(repeats) and not fixed
+def _ambiguous(body: Any) -> bool:
+    """Whether one text can be divided into rounds of an unbounded repeat in many ways.
+
+    So it is where the body itself holds an unbounded repeat, and no character that every round must have tells the
+    rounds apart because no inner repeat can match it.
+    """
+    for way in _ways(list(body)):
+        inner = [characters for characters, least, many in way if many]
+        if not inner:
+            continue
+        repeated: frozenset[int] = frozenset().union(*inner)
+        if not any(least and not many and not characters & repeated for characters, least, many in way):
+            return True
+    return False
 
 
-def _optional(code: Any, argument: Any) -> bool:
-    return str(code) in _REPEATS and argument[0] == 0
+_Step = tuple[frozenset[int], bool, bool]
+"""Characters (ASCII, 128 for all others) of a part of a pattern, whether it must be there, whether it may repeat."""
+
+_MOST_WAYS = 200
+_EVERY = frozenset(range(129))
+
+
+def _ways(nodes: list[Any]) -> list[list[_Step]]:
+    """The ways through a sequence: one for each choice of alternatives."""
+    ways: list[list[_Step]] = [[]]
+    for code, argument in nodes:
+        name = str(code)
+        if name == "SUBPATTERN":
+            parts = _ways(list(argument[-1]))
+        elif name == "BRANCH":
+            parts = [way for branch in argument[1] for way in _ways(list(branch))]
+        elif name in _REPEATS:
+            least, many = argument[0] > 0, _many(code, argument)
+            parts = [
+                [(characters, least and must, many or again) for characters, must, again in way]
+                + ([(characters, True, False) for characters, must, _ in way if must] if least and len(way) > 1 else [])
+                for way in _ways(list(argument[2]))
+            ]
+        elif name == "AT":
+            continue
+        else:
+            parts = [[(_characters(name, argument), True, False)]]
+        ways = [[*way, *part] for way in ways for part in parts][:_MOST_WAYS]
+    return ways
+
+
+def _characters(name: str, argument: Any) -> frozenset[int]:
+    if name == "LITERAL":
+        return frozenset({min(argument, 128)})
+    if name == "NOT_LITERAL":
+        return _EVERY - {argument}
+    if name != "IN":
+        return _EVERY
+    found: set[int] = set()
+    negated = False
+    for code, value in argument:
+        kind = str(code)
+        if kind == "NEGATE":
+            negated = True
+        elif kind == "RANGE":
+            found |= set(range(min(value[0], 128), min(value[1], 128) + 1))
+        elif kind == "LITERAL":
+            found.add(min(value, 128))
+        else:
+            found |= _CATEGORIES.get(str(value), _EVERY)
+    return (_EVERY - found) | {128} if negated else frozenset(found)
+
+
+_OF_WORDS = frozenset(c for c in range(128) if chr(c).isalnum() or c == ord("_")) | {128}
+_OF_DIGITS = frozenset(range(ord("0"), ord("9") + 1)) | {128}
+_OF_BLANKS = frozenset(map(ord, " \t\n\r\f\v")) | {128}
+_CATEGORIES = {
+    "CATEGORY_DIGIT": _OF_DIGITS,
+    "CATEGORY_NOT_DIGIT": _EVERY - _OF_DIGITS | {128},
+    "CATEGORY_WORD": _OF_WORDS,
+    "CATEGORY_NOT_WORD": _EVERY - _OF_WORDS | {128},
+    "CATEGORY_SPACE": _OF_BLANKS,
+    "CATEGORY_NOT_SPACE": _EVERY - _OF_BLANKS | {128},
+}

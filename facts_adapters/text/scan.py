@@ -1,198 +1,168 @@
-"""Finding the few lines of a file that can matter.
+"""Finding the few lines of a text that can matter.
 
-Logs repeat themselves: with the digits taken out, most lines have been seen before. So each line is looked up by its
-text without digits, and only a line of a new kind is searched for the literals (also without their digits; what
-stands in a text still stands in it when the same characters are taken out of both). The search looks at every fourth
-run of four bytes of the line: a literal of seven bytes or more cannot stand in a line without showing one of four
-runs that follow each other in it. An installed multi-pattern scanner can replace :class:`Literals` alone.
+First the whole text passes by once, and only which literals stand in which chunk is noted. Then the lines are sought
+in those chunks, and only for the literals that are still of interest there.
 """
 
 from __future__ import annotations
 
-import io
-import mmap
-import re
-from array import array
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
-Data = bytes | mmap.mmap
-
-_RUN = 4
-_LEAST = 2 * _RUN - 1
-_SHORT = 3
-_ENOUGH = 28
-"""Bytes of a literal among which the runs are chosen by which it is found."""
-
-_DIGITS = b"0123456789"
-_ESCAPES = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
-
-MOST_KINDS_OF_LINE = 200_000
-"""Lines without digits that are remembered before the memory of them is emptied."""
-
-COMMON = 200
-"""Lines of one file with an owner's literals beyond which rarer texts are sought for it."""
-
-_FIRST_LOOK = 500
-"""Hits after which the number of each owner's hits is looked at for the first time; then each time they doubled."""
-
-_Entry = tuple[bytes, list[int]]
+from facts_adapters.text.chunks import Chunk, Cutter
+from facts_adapters.text.content import Text
+from facts_adapters.text.lines import LONGEST_LINE
+from facts_adapters.text.matchers import Hyperscan, Matcher, Plain, searchable
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A logical line that holds literals: its line number, where its bytes stand, and the owners of the literals."""
+    """A logical line that holds literals: its number, its bytes and the owners of the literals, ascending.
+
+    ``place`` is where it begins in the text, ``cut`` marks a line that is longer than what is looked at.
+    """
 
     number: int
-    start: int
-    end: int
+    raw: bytes
     owners: tuple[int, ...]
+    place: int = 0
+    cut: bool = False
+
+
+@dataclass(slots=True)
+class Scan:
+    """The chunks of a text, the literals (by index) that stand in each, and the number of lines."""
+
+    chunks: list[Chunk] = field(default_factory=list)
+    present: list[tuple[int, ...]] = field(default_factory=list)
+    lines: int = 0
 
 
 class Literals:
-    """A set of literals, each with an owner (an index of the caller's).
+    """Literals with their owners (indices of the caller's), and the matchers that seek them."""
 
-    ``rarer`` names the texts to seek instead for an owner whose literals turn out common, none where there are none;
-    it is asked once per owner, and its answer holds for all files after.
+    def __init__(self, literals: Iterable[tuple[str, int]]) -> None:
+        owned: dict[bytes, list[int]] = {}
+        for text, owner in literals:
+            owned.setdefault(text.encode(), []).append(owner)
+        self.texts: tuple[bytes, ...] = tuple(owned)
+        self.owners: tuple[tuple[int, ...], ...] = tuple(tuple(sorted(set(found))) for found in owned.values())
+        self._of_owner: dict[int, list[int]] = {}
+        for index, owners in enumerate(self.owners):
+            for owner in owners:
+                self._of_owner.setdefault(owner, []).append(index)
+        self._plain: Plain | None = None
+        self._hyperscan: Hyperscan | None = None
+
+    def of(self, owner: int) -> list[int]:
+        """Indices of the literals of an owner."""
+        return self._of_owner.get(owner, [])
+
+    def matcher(self, fast: bool) -> Matcher:
+        """The matcher: ``fast`` takes 60 ms to make and needs Hyperscan."""
+        if fast:
+            self._hyperscan = self._hyperscan or Hyperscan(self.texts)
+            return self._hyperscan
+        self._plain = self._plain or Plain(self.texts)
+        return self._plain
+
+    def hits(self, chunk: Chunk, data: bytes, wanted: Collection[int]) -> Iterator[Hit]:
+        """The logical lines of a chunk (whose bytes are ``data``) that hold one of the wanted literals, in order."""
+        found: dict[int, set[int]] = {}
+        text = searchable(data)
+        for index in wanted:
+            literal = self.texts[index]
+            place = text.find(literal)
+            while place >= 0:
+                found.setdefault(text.rfind(b"\n", 0, place) + 1, set()).add(index)
+                end = text.find(b"\n", place)
+                place = text.find(literal, end) if end >= 0 else -1
+        lines = data.split(b"\n") if found and text != data else None
+        number = before = 0
+        for start in sorted(found):
+            number += text.count(b"\n", before, start)
+            before = start
+            if lines is None:
+                end = text.find(b"\n", start)
+                place, raw = start, text[start : end if end >= 0 else len(text)]
+            else:
+                place, raw = sum(len(line) + 1 for line in lines[:number]), lines[number]
+            yield from self._logical(chunk.number + number, chunk.start + place, raw, sorted(found[start]))
+
+    def _logical(self, number: int, place: int, raw: bytes, indices: Sequence[int]) -> Iterator[Hit]:
+        parts = raw.split(b"\r") if 0 <= raw.find(b"\r") < len(raw) - 1 else [raw]
+        for part in parts:
+            text = searchable(part) if len(parts) > 1 else b""
+            held = indices if len(parts) == 1 else [i for i in indices if self.texts[i] in text]
+            owners = tuple(sorted({owner for index in held for owner in self.owners[index]}))
+            if owners:
+                yield Hit(number, part[:LONGEST_LINE], owners, place, len(part) > LONGEST_LINE)
+            place += len(part) + 1
+
+
+class Strip:
+    """The logical lines of a chunk that hold one of a few literals, found from any place without listing them all.
+
+    Places are offsets in the searchable bytes of the chunk.
     """
 
-    def __init__(
-        self, literals: Iterable[tuple[str, int]], rarer: Callable[[int], Collection[str]] = lambda _: ()
-    ) -> None:
-        self._owners: dict[bytes, list[int]] = {}
-        for text, owner in literals:
-            self._owners.setdefault(_bare(text), []).append(owner)
-        self._rarer = rarer
-        self._asked: set[int] = set()
-        self._always = self._owners.pop(b"", [])
-        self._tiny: list[_Entry] = []
-        self._short: dict[bytes, list[_Entry]] = {}
-        self._index: dict[bytes, list[_Entry]] = {}
-        long = (text[:_ENOUGH] for text in self._owners if len(text) >= _LEAST)
-        self._common = Counter(text[i : i + _RUN] for text in long for i in range(len(text) - _RUN + 1))
-        for literal, owners in self._owners.items():
-            self._place(literal, owners)
-        self._seen: dict[bytes, tuple[int, ...]] = {}
+    def __init__(self, chunk: Chunk, data: bytes, literals: Sequence[bytes], owner: int) -> None:
+        self._chunk = chunk
+        self._data = data
+        self._text = searchable(data)
+        self._literals = literals
+        self._owner = owner
+        self.end = len(self._text)
 
-    def _place(self, literal: bytes, owners: list[int]) -> None:
-        entry = (literal, owners)
-        if len(literal) < _SHORT:
-            self._tiny.append(entry)
-        elif len(literal) < _LEAST:
-            self._short.setdefault(literal[:_SHORT], []).append(entry)
-        else:
-            start = _rarest(literal[:_ENOUGH], self._common)
-            for i in range(start, start + _RUN):
-                self._index.setdefault(literal[i : i + _RUN], []).append(entry)
+    def after(self, place: int) -> tuple[int, int, Hit] | None:
+        """The line of the first literal that begins at or after a place: where it begins, where it ends, the hit."""
+        found = [at for literal in self._literals if (at := self._text.find(literal, place)) >= 0]
+        return self._line(min(found)) if found else None
 
-    def narrow(self, hits: Iterable[Hit]) -> None:
-        """Seek rarer texts for the owners that own many of these hits."""
-        counts = Counter(owner for hit in hits for owner in hit.owners)
-        for owner in sorted(owner for owner, count in counts.items() if count > COMMON and owner not in self._asked):
-            self._asked.add(owner)
-            texts = {_bare(text) for text in self._rarer(owner)}
-            if not texts or b"" in texts or all(owner in self._owners.get(text, ()) for text in texts):
-                continue
-            for owners in (self._always, *self._owners.values()):
-                while owner in owners:
-                    owners.remove(owner)
-            for text in sorted(texts):
-                if text not in self._owners:
-                    self._owners[text] = []
-                    self._place(text, self._owners[text])
-                self._owners[text].append(owner)
-            self._seen.clear()
+    def before(self, place: int) -> tuple[int, int, Hit] | None:
+        """The line of the last literal that ends at or before a place."""
+        found = [at for literal in self._literals if (at := self._text.rfind(literal, 0, max(place, 0))) >= 0]
+        return self._line(max(found)) if found else None
 
-    def owners(self, line: bytes) -> tuple[int, ...]:
-        """Owners of the literals that may stand in the line, in ascending order (never too few)."""
-        if 27 in line:
-            line = _ESCAPES.sub(b"", line)
-        if line[:1] == b"{":
-            line = line.replace(b'\\"', b'"')
-        key = line.translate(None, _DIGITS)
-        known = self._seen.get(key)
-        if known is None:
-            known = self._search(key)
-            if len(self._seen) >= MOST_KINDS_OF_LINE:
-                self._seen.clear()
-            if len(key) <= 4096:
-                self._seen[key] = known
-        return known
+    def _line(self, at: int) -> tuple[int, int, Hit]:
+        text = self._text
+        start = max(text.rfind(b"\n", 0, at), text.rfind(b"\r", 0, at)) + 1
+        ends = [end for end in (text.find(b"\n", at), text.find(b"\r", at)) if end >= 0]
+        end = min(ends, default=len(text))
+        number = text.count(b"\n", 0, start)
+        begin, raw = start, text[start:end]
+        if len(text) != len(self._data) or text != self._data:
+            begin, raw = self._written(number, text.count(b"\r", text.rfind(b"\n", 0, start) + 1, start))
+        cut = len(raw) > LONGEST_LINE
+        hit = Hit(self._chunk.number + number, raw[:LONGEST_LINE], (self._owner,), self._chunk.start + begin, cut)
+        return start, end, hit
 
-    def _search(self, key: bytes) -> tuple[int, ...]:
-        found = set(self._always)
-        sparse = {key[i : i + _RUN] for i in range(0, len(key) - _RUN + 1, _RUN)}
-        dense = {key[i : i + _SHORT] for i in range(len(key) - _SHORT + 1)}
-        candidates = [entry for run in sparse & self._index.keys() for entry in self._index[run]]
-        candidates += [entry for run in dense & self._short.keys() for entry in self._short[run]]
-        for literal, owners in (*candidates, *self._tiny):
-            if literal in key:
-                found.update(owners)
-        return tuple(sorted(found))
+    def _written(self, line: int, part: int) -> tuple[int, bytes]:
+        """Where a logical line begins in the chunk as it is written, and its bytes."""
+        lines = self._data.split(b"\n")
+        begin = sum(len(before) + 1 for before in lines[:line])
+        parts = lines[line].split(b"\r")
+        return begin + sum(len(before) + 1 for before in parts[:part]), parts[part]
 
 
-def _bare(text: str) -> bytes:
-    return text.encode().translate(None, _DIGITS)
+def holding(pieces: Iterable[bytes], literals: Sequence[bytes]) -> Iterator[Hit]:
+    """The logical lines of a text that hold one of a few literals, without looking at the others."""
+    sought = Literals((literal.decode(), 0) for literal in literals)
+    for chunk, data in Cutter().chunks(pieces):
+        text = searchable(data)
+        wanted = [index for index, literal in enumerate(sought.texts) if literal in text]
+        if wanted:
+            yield from sought.hits(chunk, data, wanted)
 
 
-def _rarest(literal: bytes, common: Counter[bytes]) -> int:
-    """Where the four runs begin that are rarest together: one of them lies on a multiple of four in every line."""
-    counts = [common[literal[i : i + _RUN]] for i in range(len(literal) - _RUN + 1)]
-    sums = [sum(counts[i : i + _RUN]) for i in range(len(counts) - _RUN + 1)]
-    return sums.index(min(sums))
-
-
-def raw_lines(data: Data) -> Iterator[bytes]:
-    """The lines of a buffer with their ends."""
-    if isinstance(data, bytes):
-        return iter(io.BytesIO(data))
-    data.seek(0)
-    return iter(data.readline, b"")
-
-
-def scan(data: Data, literals: Literals) -> tuple[array[int], list[Hit]]:
-    """Where each line begins (one more entry for the end), and the lines that hold literals, in order."""
-    starts = array("Q")
-    hits: list[Hit] = []
-    position, owners_of, look_at = 0, literals.owners, _FIRST_LOOK
-    for number, raw in enumerate(raw_lines(data), start=1):
-        starts.append(position)
-        length = len(raw)
-        carriage = raw.find(b"\r")
-        if 0 <= carriage < length - 2:
-            hits.extend(_parts(number, position, raw, literals))
-        else:
-            owners = owners_of(raw)
-            if owners:
-                hits.append(Hit(number, position, position + length, owners))
-        position += length
-        if len(hits) >= look_at:
-            literals.narrow(hits)
-            look_at = 2 * len(hits)
-    starts.append(position)
-    return starts, hits
-
-
-def _parts(number: int, position: int, raw: bytes, literals: Literals) -> Iterator[Hit]:
-    for part in raw.split(b"\r"):
-        owners = literals.owners(part) if part else ()
-        if owners:
-            yield Hit(number, position, position + len(part), owners)
-        position += len(part) + 1
-
-
-class Lines:
-    """Random access to the lines of a buffer by number."""
-
-    def __init__(self, data: Data, starts: Sequence[int]) -> None:
-        self.data = data
-        self.starts = starts
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    def raw(self, number: int, most: int = 64 * 1024) -> bytes:
-        """The bytes of a line without its end, cut to ``most``."""
-        start, end = self.starts[number - 1], self.starts[number]
-        return self.data[start : min(end, start + most)].rstrip(b"\r\n")
+def scan(text: Text, matcher: Matcher) -> Scan:
+    """Pass over a text once."""
+    found = Scan()
+    cutter = Cutter()
+    known: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for chunk, data in cutter.chunks(text.pieces()):
+        present = matcher.present(searchable(data))
+        found.chunks.append(chunk)
+        found.present.append(known.setdefault(present, present))
+    found.lines = cutter.lines
+    return found

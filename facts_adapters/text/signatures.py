@@ -16,14 +16,8 @@ from engine.authored import Document, InvalidDocument, Problem, load_document
 from engine.authored.problem import did_you_mean
 from engine.facts.model import SECOND, SUBJECT_FIELDS, Scalar
 from engine.facts.vocabulary import SUBJECT_TYPES, FieldSpec, FieldType, Vocabulary
-from facts_adapters.text.patterns import Expression, selectivity
+from facts_adapters.text.patterns import Expression
 from facts_adapters.text.values import convert, number
-
-_SELECTIVE = 12
-"""Characters of a literal that make it rare enough."""
-
-_RARE = 8
-"""Characters of a text that the pattern itself requires, and number of such texts, for them to be sought instead."""
 
 RESERVED_GROUPS = ("when", "pid")
 """Groups that are no fields: a stamp that replaces the line's own, and a process whose rank other lines tell."""
@@ -88,17 +82,6 @@ class Signature:
     def source(self) -> str:
         """Name of the source that the signature belongs to."""
         return self.name.partition("/")[0]
-
-    def sought(self) -> tuple[str, ...]:
-        """Texts of which one stands in every line that matches: the literals, or what the pattern itself requires.
-
-        Asked for only where the literals turn out common, because it takes a look into the pattern.
-        """
-        least = selectivity(self.literals)
-        if least >= _SELECTIVE:
-            return self.literals
-        must = self.pattern.required
-        return must if selectivity(must) >= max(_RARE, least + 1) and len(must) <= _RARE else self.literals
 
     def fits(self, kinds: Iterable[str]) -> bool:
         """Whether the signature may match in a line whose envelope has these kinds."""

@@ -12,7 +12,8 @@ import pytest
 from facts_adapters.adapter import Head
 from facts_adapters.discovery import choose, registry
 from facts_adapters.evidence import HEAD_LINE, HEAD_LINES, decode_head, head_of
-from facts_adapters.reader import HEAD_BYTES, read_bundle
+from facts_adapters.look import HEAD_BYTES
+from facts_adapters.reader import read_bundle
 
 SLOWEST_S = 0.1
 """CPU seconds that one adapter may take for one look, several times what a slow machine needs for a linear search."""

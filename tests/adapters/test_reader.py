@@ -350,9 +350,9 @@ def test_mutated_samples(
 
 
 def test_long_files_are_mapped(read: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    from facts_adapters import evidence
+    from facts_adapters.text import content
 
-    monkeypatch.setattr(evidence, "IN_MEMORY", 100)
+    monkeypatch.setattr(content, "IN_MEMORY", 100)
     result = read({"a.log": "noise\n" * 100 + LOST, "b.log": "noise\r" * 100 + LOST})
     assert [o.source.line for o in result.observations if o.kind == "comm.lost"] == [101, 1]
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from engine.facts.counters import counter_facts, read_profile
+from engine.facts.counters import counter_facts, read_profile, yielded_kinds
 from engine.facts.model import CounterSample, Observation, Reading, Source, Span
 from tests.facts.building import SECOND
 
@@ -14,20 +14,31 @@ PROFILE = read_profile(
                     "acks": {"class": "ack_timeout", "min_delta": 3, "min_per_s": 0.01, "consequence": True},
                     "marks": {"class": "ecn_mark", "context": True},
                     "small": {"class": "link_down", "ceiling": 255},
+                    "downs": {"class": "link_down", "min_delta": 2},
                     "level": {"class": "pcie", "gauge": True, "min_value": 30},
                     "lifespan": "ignore",
                 },
                 "patterns": {"rx_prio(?P<queue>\\d)_pause": {"class": "pause_received", "min_delta": 10}},
             },
             "deltas": {"branch": "switch", "delta": True, "counters": {"drops": {"class": "queue_drop"}}},
+            "guessed": {"branch": "nic", "verified_on": [], "counters": {"bad": {"class": "crc"}}},
         }
     }
 )
 
 
-def sample(counter: str, value: int, group: str = "", at: int | None = None, family: str = "hw") -> CounterSample:
+def sample(
+    counter: str,
+    value: int,
+    group: str = "",
+    at: int | None = None,
+    family: str = "hw",
+    path: str = "c.txt",
+    line: int = 1,
+) -> CounterSample:
     when = Reading(at * SECOND, at * SECOND, "utc") if at is not None else None
-    return CounterSample(Source(f"{group}/c.txt", 1), family, counter, value, "n1", "mlx5_0", group=group, when=when)
+    source = Source(f"{group}/{path}", line)
+    return CounterSample(source, family, counter, value, "n1", "mlx5_0", group=group, when=when)
 
 
 def judge(*samples: CounterSample) -> list[Observation]:
@@ -76,6 +87,14 @@ def test_a_counter_at_its_ceiling_says_nothing_about_change() -> None:
     assert kinds(sample("small", 255, at=0), sample("small", 255, at=9)) == ["nic.counter_saturated"]
 
 
+def test_a_counter_beyond_its_usual_ceiling_is_a_wider_one() -> None:
+    assert kinds(sample("small", 300, at=0), sample("small", 900, at=9)) == ["nic.counter_rise"]
+
+
+def test_numbers_that_no_counter_can_show_are_left_out() -> None:
+    assert kinds(sample("retries", 5, at=0), sample("retries", 10**400, at=9)) == ["nic.counter_value"]
+
+
 def test_normal_activity_is_not_a_fault() -> None:
     assert kinds(sample("marks", 0, at=0), sample("marks", 10**6, at=9)) == ["nic.counter_activity"]
 
@@ -98,30 +117,79 @@ def test_unknown_and_ignored_counters_yield_nothing() -> None:
     assert kinds(sample("lifespan", 0, at=0), sample("lifespan", 12, at=1), sample("nobody_knows", 4)) == []
 
 
-def test_a_long_series_counts_from_where_it_began_to_rise() -> None:
-    flat = [sample("retries", 5, at=second) for second in (0, 36_000)]
+def test_unlabelled_and_undated_files_are_no_two_samples() -> None:
+    assert kinds(sample("retries", 5, path="a.txt"), sample("retries", 25, path="b.txt")) == ["nic.counter_value"]
+    assert kinds(sample("retries", 5, path="a.txt"), sample("retries", 5, path="b.txt")) == ["nic.counter_value"]
+
+
+def test_what_two_tools_show_of_one_snapshot_is_one_sample() -> None:
+    before = [sample("retries", 5, "before", path=name) for name in ("rdma.json", "sysfs.txt")]
     (rise,) = judge(
-        *flat, sample("retries", 5, at=40_000), sample("retries", 95, at=40_010), sample("retries", 105, at=90_000)
+        *before, sample("retries", 6, "after", path="rdma.json"), sample("retries", 7, "after", path="x.txt")
     )
-    assert rise.fields["delta"] == 100
-    assert (rise.after, rise.until) == (
-        Reading(40_000 * SECOND, 40_000 * SECOND, "utc"),
-        Reading(40_010 * SECOND, 40_010 * SECOND, "utc"),
+    assert rise.fields["delta"] == 1
+    assert kinds(*before) == ["nic.counter_value"]
+
+
+def test_lines_of_one_file_are_in_order() -> None:
+    (rise,) = judge(sample("retries", 9, line=1), sample("retries", 12, line=40))
+    assert rise.fields["delta"] == 3
+
+
+def test_numbered_snapshots_are_in_order_of_their_numbers() -> None:
+    values = {"t0": 1, "t1": 2, "t2": 5, "t10": 5}
+    (rise,) = judge(*(sample("retries", value, group) for group, value in reversed(values.items())))
+    assert rise.fields["delta"] == 4
+    assert "resets" not in rise.fields
+    (rise,) = judge(sample("retries", 9, "t1"), sample("retries", 2, "before"), sample("retries", 12, "after"))
+    assert rise.fields["delta"] == 10
+
+
+def test_labels_order_where_only_some_samples_are_dated() -> None:
+    (rise,) = judge(sample("retries", 9, "after"), sample("retries", 2, "before", at=50))
+    assert (rise.fields["delta"], rise.until) == (7, None)
+
+
+def test_a_rise_lies_between_the_samples_that_show_it_and_so_does_its_rate() -> None:
+    values = {0: 7, 80_000: 7, 80_060: 10, 80_120: 13, 90_000: 13}
+    (rise,) = judge(*(sample("acks", value, at=at) for at, value in values.items()))
+    assert (rise.kind, rise.fields["delta"], rise.fields["per_s"]) == ("nic.counter_symptom", 6, 0.05)
+    assert rise.after == Reading(80_000 * SECOND, 80_000 * SECOND, "utc")
+    assert rise.until == Reading(80_120 * SECOND, 80_120 * SECOND, "utc")
+
+
+def test_a_class_is_not_idle_where_one_of_its_counters_moved_a_little_or_is_saturated() -> None:
+    still = (sample("downs", 3, at=0), sample("downs", 3, at=9))
+    assert kinds(*still) == ["nic.counter_idle"]
+    assert kinds(*still, sample("small", 255, at=0), sample("small", 255, at=9)) == ["nic.counter_saturated"]
+    assert (
+        kinds(sample("downs", 3, at=0), sample("downs", 4, at=9), sample("small", 1, at=0), sample("small", 1, at=9))
+        == []
     )
 
 
-def test_the_rate_is_that_of_the_time_in_which_it_rose() -> None:
-    quiet = [sample("acks", 0, at=0), sample("acks", 0, at=86_400)]
-    (rise,) = judge(*quiet, sample("acks", 30, at=86_500), sample("acks", 30, at=90_000))
-    assert (rise.kind, rise.fields["per_s"]) == ("nic.counter_symptom", 0.3)
+def test_a_level_is_never_idle() -> None:
+    assert kinds(sample("level", 0, at=0), sample("level", 0, at=9)) == []
 
 
-def test_a_steady_rise_began_before_a_tenth_of_it_had_happened() -> None:
-    (rise,) = judge(*(sample("retries", value, at=60 * value) for value in range(21)))
-    assert (rise.after, rise.until) == (Reading(0, 0, "utc"), Reading(120 * SECOND, 120 * SECOND, "utc"))
+def test_differences_of_several_samples_add_up() -> None:
+    (rise,) = judge(sample("drops", 4, at=0, family="deltas"), sample("drops", 3, at=9, family="deltas"))
+    assert rise.fields["delta"] == 7
+    assert kinds(sample("drops", 0, at=0, family="deltas"), sample("drops", 0, at=9, family="deltas")) == [
+        "switch.counter_idle"
+    ]
+    (rise,) = judge(sample("drops", 4, at=0, family="deltas"), sample("drops", 4, at=9, family="deltas"))
+    assert rise.fields["delta"] == 8
 
 
-def test_a_stray_count_long_before_does_not_decide_when_a_rise_began() -> None:
-    stray = [sample("retries", 0, at=0), sample("retries", 1, at=60), sample("retries", 1, at=9_000)]
-    (rise,) = judge(*stray, sample("retries", 900, at=9_060))
-    assert rise.after == Reading(9_000 * SECOND, 9_000 * SECOND, "utc")
+def test_what_rests_on_an_unverified_family_says_so() -> None:
+    (rise,) = judge(sample("bad", 1, at=0, family="guessed"), sample("bad", 9, at=9, family="guessed"))
+    assert rise.fields["verified"] is False
+
+
+def test_yielded_kinds_follow_from_the_profile() -> None:
+    assert yielded_kinds(PROFILE) == {
+        *(f"nic.counter_{name}" for name in ("rise", "symptom", "activity", "value", "idle", "saturated")),
+        "switch.counter_rise",
+        "switch.counter_idle",
+    }

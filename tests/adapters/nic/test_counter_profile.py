@@ -10,6 +10,7 @@ import pytest
 from engine.authored.document import load_document
 from engine.facts.counters import CounterProfile, counter_facts, read_profile
 from engine.facts.model import SECOND, CounterSample, Observation, Source, Span
+from facts_adapters.reader import read_bundle
 from knowledge import BUILTIN
 
 DOCUMENT = load_document(BUILTIN / "profiles" / "counters.yaml").value
@@ -90,3 +91,25 @@ def test_direction_of_pause(profile: CounterProfile) -> None:
     sent = change(profile, "ethtool_mlx5", "tx_prio4_pause_duration", 0, 90_000_000)[0]
     assert (received.fields["class"], received.fields["queue"]) == ("pause_received", 3)
     assert (sent.fields["class"], sent.fields["queue"]) == ("pause_sent", 4)
+
+
+def test_dumps_that_do_not_tell_the_device_are_no_series(tmp_path: Path) -> None:
+    dump = "lifespan:10\nout_of_buffer:0\npacket_seq_err:{}\n"
+    (tmp_path / "hw.txt").write_text(dump.format(3) + dump.format(9_000), encoding="utf-8")
+    statistics = "NIC statistics:\n     rx_prio0_bytes: 1\n     rx_discards_phy: {}\n"
+    (tmp_path / "nic.txt").write_text(statistics.format(3) + statistics.format(9_000), encoding="utf-8")
+    result = read_bundle(tmp_path)
+    values = {(sample.counter, sample.value) for sample in result.samples}
+    assert {("packet_seq_err", 3), ("rx_discards_phy", 3)} <= values
+    assert not {("packet_seq_err", 9_000), ("rx_discards_phy", 9_000)} & values
+
+
+def test_a_long_line_of_counters_is_a_total_and_no_rise(tmp_path: Path) -> None:
+    names = ("packet_seq_err", "local_ack_timeout_err", *(f"rx_other_counter_{place}" for place in range(40)))
+    line = "link mlx5_0/1 " + " ".join(f"{name} 123456789012" for name in names)
+    (tmp_path / "statistic.txt").write_text(f"{line} \n", encoding="utf-8")
+    result = read_bundle(tmp_path)
+    assert not [item for item in result.observations if item.kind.startswith("nic.")]
+    assert {sample.port for sample in result.samples} == {"mlx5_0:1"}
+    assert len(result.samples) == len(names)
+    assert not result.warnings

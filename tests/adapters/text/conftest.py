@@ -10,7 +10,8 @@ import pytest
 from engine.facts.model import Reading
 from engine.facts.vocabulary import FieldSpec, KindSpec, Vocabulary
 from facts_adapters.text.blocks import BlockReader
-from facts_adapters.text.reader import TextReader, TextResult
+from facts_adapters.text.reader import TextReader
+from facts_adapters.text.result import TextResult
 from facts_adapters.text.signatures import SignatureSet, load_signatures
 from facts_adapters.text.stamps import reading
 

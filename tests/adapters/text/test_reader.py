@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context
-from facts_adapters.text import reader as reader_module
+from facts_adapters.text import one_text
 from facts_adapters.text.blocks import Block, BlockReader, exceptions, traceback_begins, traceback_continues
-from facts_adapters.text.reader import TextResult
+from facts_adapters.text.result import TextResult
 from facts_adapters.text.stamps import reading
 
 Read = Callable[..., TextResult]
@@ -136,7 +136,7 @@ def test_task_numbers_that_are_ranks_and_that_are_not(read: Read) -> None:
 
 
 def test_equal_hits_are_folded(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_module, "MOST_EQUAL", 10)
+    monkeypatch.setattr(one_text, "MOST_EQUAL", 10)
     result = read("".join(f"{i}\nlost peer x status=1\n" for i in range(100)))
     assert [o.source.line for o in result.observations] == [*range(2, 22, 2), 200]
     assert result.folded["toy/lost"] == 89
@@ -144,8 +144,8 @@ def test_equal_hits_are_folded(read: Read, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_very_frequent_hits_are_not_all_read(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_module, "MOST_OF_SIGNATURE", 10)
-    monkeypatch.setattr(reader_module, "LAST_LINES", 3)
+    monkeypatch.setattr(one_text, "MOST_OF_SIGNATURE", 10)
+    monkeypatch.setattr(one_text, "LAST_LINES", 3)
     result = read("".join(f"lost peer p{i} status=1\n" for i in range(100)))
     assert [o.source.line for o in result.observations] == [*range(1, 11), 98, 99, 100]
     assert result.folded["toy/lost"] == 87

@@ -1,81 +1,146 @@
-"""The scanner never misses a literal, whatever stands around it."""
+"""The scanner never misses a literal, whatever stands around it, and both matchers say the same."""
 
 from __future__ import annotations
 
+import io
+import re
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from facts_adapters.text.scan import COMMON, Hit, Lines, Literals, scan
+from facts_adapters.text import chunks as chunks_module
+from facts_adapters.text import content as content_module
+from facts_adapters.text.chunks import Chunk, Cutter, Lines
+from facts_adapters.text.content import Text
+from facts_adapters.text.matchers import Hyperscan, Plain, hyperscan_version, searchable
+from facts_adapters.text.scan import Literals, Strip, holding, scan
 
 texts = st.text(alphabet="abcXY 12:/[]é", min_size=1, max_size=14)
+whole = st.text(alphabet='ab12 \r\n\x1b[m{"\\', max_size=200).map(str.encode)
+
+needs_hyperscan = pytest.mark.skipif(hyperscan_version() is None, reason="hyperscan is not installed")
 
 
-@given(st.lists(texts, min_size=1, max_size=12), st.lists(st.tuples(texts, st.integers(0, 11), texts), max_size=8))
-def test_every_literal_is_found(literals: list[str], lines: list[tuple[str, int, str]]) -> None:
-    scanner = Literals((text, index) for index, text in enumerate(literals))
+def in_chunks(data: bytes, piece: int) -> list[tuple[Chunk, bytes]]:
+    return list(Cutter().chunks(data[i : i + piece] for i in range(0, len(data), piece)))
+
+
+@given(st.lists(texts, min_size=1, max_size=12, unique=True), st.lists(st.tuples(texts, st.integers(0, 11), texts)))
+def test_every_literal_is_found_and_no_other(literals: list[str], lines: list[tuple[str, int, str]]) -> None:
+    encoded = [literal.encode() for literal in literals]
+    plain = Plain(encoded)
+    fast = Hyperscan(encoded) if hyperscan_version() else None
     for before, index, after in lines:
-        chosen = index % len(literals)
-        line = before + literals[chosen] + after
-        expected = {i for i, literal in enumerate(literals) if literal in line}
-        assert expected <= set(scanner.owners(line.encode()))
-        assert expected <= set(scanner.owners(line.encode())), "also from memory"
+        line = (before + literals[index % len(literals)] + after).encode()
+        expected = tuple(i for i, literal in enumerate(encoded) if literal in line)
+        assert plain.present(line) == expected
+        assert plain.present(line) == expected, "also from memory"
+        assert fast is None or fast.present(line) == expected
 
 
-@given(
-    st.lists(texts, min_size=1, max_size=6),
-    st.lists(st.lists(texts, max_size=3), min_size=6, max_size=6),
-    st.lists(texts, min_size=1, max_size=6),
-)
-def test_nothing_is_missed_after_rarer_texts_took_the_place_of_literals(
-    literals: list[str], rarer: list[list[str]], lines: list[str]
-) -> None:
-    scanner = Literals(((text, index) for index, text in enumerate(literals)), lambda owner: rarer[owner])
-    for line in (*literals, *lines):
-        scanner.owners(line.encode())
-    for index in (0, len(literals) - 1):
-        scanner.narrow([Hit(1, 0, 1, (index,))] * (COMMON + 1))
-    for index, literal in enumerate(literals):
-        digits_only = any(text.isdigit() for text in rarer[index])
-        replaced = index in (0, len(literals) - 1) and rarer[index] and not digits_only
-        for text in rarer[index] if replaced else [literal]:
-            assert index in scanner.owners(f"{lines[0]}{text}".encode())
+@needs_hyperscan
+@given(st.lists(texts, min_size=1, max_size=6, unique=True), st.binary(max_size=400))
+def test_any_bytes(literals: list[str], data: bytes) -> None:
+    encoded = [literal.encode() for literal in literals]
+    assert Hyperscan(encoded).present(data) == Plain(encoded).present(data)
 
 
-def test_ordinary_lines_have_no_owners() -> None:
-    scanner = Literals([("Got completion from peer", 0), ("Xid", 1)])
-    assert scanner.owners(b"step 12 loss 3.4\n") == ()
-    assert scanner.owners(b"NVRM: Xid (PCI:0000): 79\n") == (1,)
+def test_escapes_and_the_quotes_of_json_do_not_hide_a_literal() -> None:
+    assert b"No space left" in searchable(b"No \x1b[31mspace\x1b[0m left")
+    assert b'name "x"' in searchable(b'{"MESSAGE":"name \\"x\\""}')
+    assert b"eth0<0>" in searchable(b'{"log":"eth0\\u003c0\\u003e"}')
 
 
-def test_escapes_inside_a_literal() -> None:
-    assert Literals([("No space left", 0)]).owners(b"No \x1b[31mspace\x1b[0m left") == (0,)
+def hits_of(data: bytes, literals: Literals, piece: int = 1000) -> list[tuple[int, bytes, tuple[int, ...], int]]:
+    return [
+        (hit.number, hit.raw.strip(b"\r\n"), hit.owners, hit.place)
+        for chunk, part in in_chunks(data, piece)
+        for hit in literals.hits(chunk, part, range(len(literals.texts)))
+    ]
 
 
-def test_quotes_inside_json() -> None:
-    assert Literals([('name "x"', 0)]).owners(b'{"MESSAGE":"name \\"x\\""}') == (0,)
-
-
-def test_numbers_and_places() -> None:
+@pytest.mark.parametrize("piece", [1, 3, 1000])
+def test_numbers_and_places(piece: int) -> None:
     data = b"aa\nneedle1\r\nbar 1%\rneedle2\rbar 3%\n\nneedle3"
-    starts, hits = scan(data, Literals([("needle", 7)]))
-    assert [(hit.number, data[hit.start : hit.end].strip(), hit.owners) for hit in hits] == [
-        (2, b"needle1", (7,)),
-        (3, b"needle2", (7,)),
-        (5, b"needle3", (7,)),
-    ]
-    lines = Lines(data, starts)
-    assert len(lines) == 5
-    assert [lines.raw(number) for number in range(1, 6)] == [
-        b"aa",
-        b"needle1",
-        b"bar 1%\rneedle2\rbar 3%",
-        b"",
-        b"needle3",
+    assert hits_of(data, Literals([("needle", 7)]), piece) == [
+        (2, b"needle1", (7,), 3),
+        (3, b"needle2", (7,), 19),
+        (5, b"needle3", (7,), 35),
     ]
 
 
-@given(st.binary(max_size=400))
-def test_any_bytes(data: bytes) -> None:
-    starts, hits = scan(data, Literals([("ab", 0), ("\n", 1), ("é", 2)]))
-    assert starts[-1] == len(data)
-    assert all(0 <= hit.start <= hit.end <= len(data) for hit in hits)
+@given(whole, st.integers(1, 40))
+def test_chunks_are_the_text(data: bytes, piece: int) -> None:
+    cut = in_chunks(data, piece)
+    assert b"".join(part for _, part in cut) == data
+    assert [data[chunk.start : chunk.end] for chunk, _ in cut] == [part for _, part in cut]
+    number = 1
+    for chunk, part in cut:
+        assert chunk.number == number
+        number += part.count(b"\n")
+
+
+@given(whole)
+def test_lines_are_those_of_the_text(data: bytes) -> None:
+    expected = data.split(b"\n")
+    if not expected[-1]:
+        expected.pop()
+    with Text.of(data) as text:
+        found = scan(text, Plain([b"a"]))
+        lines = Lines(text, found.chunks, found.lines)
+        assert len(lines) == len(expected)
+        assert [lines.raw(n) for n in range(1, len(lines) + 1)] == [line.rstrip(b"\r") for line in expected]
+
+
+@given(whole, st.integers(1, 40), st.lists(st.sampled_from(["a", "b1", '"', "ab", "2 "]), min_size=1, unique=True))
+def test_the_same_lines_however_the_text_is_cut(data: bytes, piece: int, wanted: list[str]) -> None:
+    literals = Literals((text, index) for index, text in enumerate(wanted))
+    found = hits_of(data, literals, piece)
+    assert found == hits_of(data, literals)
+    expected = [
+        line for line in re.split(rb"[\r\n]", data) if any(text.encode() in searchable(line) for text in wanted)
+    ]
+    assert [raw for _, raw, _, _ in found] == expected
+    pieces = (data[i : i + piece] for i in range(0, len(data), piece))
+    assert [hit.number for hit in holding(pieces, [t.encode() for t in wanted])] == [number for number, *_ in found]
+
+
+@given(whole, st.sampled_from(["a", "b1", '"']))
+def test_lines_found_from_any_place(data: bytes, literal: str) -> None:
+    literals = Literals([(literal, 0)])
+    chunk = Chunk(0, len(data), 1)
+    expected = [(hit.number, hit.place, hit.raw.rstrip(b"\r")) for hit in literals.hits(chunk, data, [0])]
+    strip = Strip(chunk, data, literals.texts, 0)
+    forward, place = [], 0
+    while found := strip.after(place):
+        forward.append((found[2].number, found[2].place, found[2].raw))
+        place = found[1]
+    backward, place = [], strip.end
+    while found := strip.before(place):
+        backward.append((found[2].number, found[2].place, found[2].raw))
+        place = found[0]
+    assert forward == expected
+    assert backward[::-1] == expected
+
+
+def test_one_endless_line_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks_module, "LONGEST_CHUNK", 300)
+    monkeypatch.setattr(chunks_module, "LONGEST_LINE", 50)
+    data = b"first\n" + b"x" * 1000 + b"needle\r99 needle\nneedle\n" + b"y" * 2000
+    literals = Literals([("needle", 0)])
+    assert [(number, raw) for number, raw, _, _ in hits_of(data, literals, 40)] == [(2, b"99 needle"), (3, b"needle")]
+    cut = in_chunks(data, 40)
+    assert [chunk.number for chunk, _ in cut if chunk.cut] == [2, 4]
+    assert max(len(part) for _, part in cut) <= 340
+
+
+def test_what_does_not_fit_into_memory_is_kept_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(content_module, "IN_MEMORY", 1000)
+    monkeypatch.setattr(content_module, "PIECE", 300)
+    data = b"\xef\xbb\xbf" + bytes(range(256)) * 20
+    with Text(io.BytesIO(data)) as text:
+        assert b"".join(text.pieces()) == data[3:]
+        assert text.size == len(data) - 3
+        for start, end in ((0, 10), (990, 1010), (5000, 5117), (5110, 6000)):
+            assert text.read(start, end) == data[3:][start:end]

@@ -10,7 +10,8 @@ import pytest
 from engine.facts.vocabulary import FieldSpec, load_vocabulary
 from facts_adapters.text.check import check
 from facts_adapters.text.patterns import Expression, UnfitPattern, anchored, required, unsafe
-from facts_adapters.text.reader import TextReader, TextResult
+from facts_adapters.text.reader import TextReader
+from facts_adapters.text.result import TextResult
 from facts_adapters.text.signatures import SignatureSet, load_signatures
 from facts_adapters.text.values import convert
 from knowledge import BUILTIN

@@ -1,0 +1,67 @@
+"""Work on many files spread over the cores, with the results in order."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Generator, Sequence
+from multiprocessing.connection import Connection
+from typing import TypeVar
+
+T = TypeVar("T")
+
+MOST_WORKERS = 16
+
+
+def cores() -> int:
+    """Cores that this process may use; 1 where it cannot be divided safely (threads run, or the system has no fork)."""
+    if "fork" not in multiprocessing.get_all_start_methods() or threading.active_count() > 1:
+        return 1
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(allowed, MOST_WORKERS)
+
+
+def in_order(work: Callable[[int], T], numbers: Sequence[int], workers: int) -> Generator[T]:
+    """``work`` of each number, in order. The results must pickle.
+
+    Each of the workers (forked, so that they share what is in memory) does every n-th number and waits while nobody
+    fetches its results: memory stays bounded. What a worker that was killed left undone is done here.
+    """
+    workers = min(workers, len(numbers))
+    if workers < 2:
+        yield from map(work, numbers)
+        return
+    context = multiprocessing.get_context("fork")
+    running = []
+    for first in range(workers):
+        ours, theirs = context.Pipe(duplex=False)
+        process = context.Process(target=_run, args=(work, numbers[first::workers], theirs), daemon=True)
+        process.start()
+        theirs.close()
+        running.append((process, ours))
+    try:
+        for place, number in enumerate(numbers):
+            results: Connection = running[place % workers][1]
+            try:
+                found: T = results.recv()
+            except (EOFError, OSError):  # the worker was killed
+                found = work(number)
+            yield found
+    finally:
+        for process, ours in running:
+            ours.close()
+            process.terminate()
+        for process, _ in running:
+            process.join()
+
+
+def _run(work: Callable[[int], T], numbers: Sequence[int], results: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        for number in numbers:
+            results.send(work(number))
+    except BrokenPipeError:
+        pass  # nobody wants the rest

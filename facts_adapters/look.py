@@ -1,0 +1,94 @@
+"""The first look at the files of a bundle: what they are and who reads them, by their heads alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.facts.manifest import Manifest
+from engine.facts.model import Reading
+from facts_adapters.archives import Member
+from facts_adapters.bundle import Bundle
+from facts_adapters.discovery import Choice, Forced, Registry, choose, date_of
+from facts_adapters.evidence import decode_head, first_bytes, head_of
+from facts_adapters.parts import LONGEST_PASTE, Part, is_pasted, parts
+from facts_adapters.result import FileReport
+from facts_adapters.streams import DAMAGE
+from facts_adapters.text.lines import is_text
+
+HEAD_BYTES = 64 * 1024
+
+
+@dataclass(slots=True)
+class Look:
+    """What a head tells: the beginning of the file's report, the dates that paths state, titles of pasted parts."""
+
+    report: FileReport
+    dates: list[tuple[str, Reading]] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+    failure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Looker:
+    """Looks at files; ``forced`` and the manifest may name their adapters."""
+
+    bundle: Bundle
+    manifest: Manifest
+    adapters: Registry
+    forced: Sequence[Forced]
+
+    def look(self, member: Member) -> Look:
+        """Look at a file; what cannot be read is told in ``failure``."""
+        look = Look(FileReport(member.path, member.size))
+        report = look.report
+        try:
+            with self.bundle.open(member, quiet=True) as stream:
+                raw = stream.read(HEAD_BYTES)
+        except DAMAGE as error:
+            look.failure = f"the file cannot be read: {error}"
+            report.size = 0
+            return look
+        report.text = is_text(raw)
+        text = decode_head(raw)
+        named = self._named(member.path)
+        if report.text:
+            _date(look, member.path, text)
+        report.pasted = report.text and named is None and is_pasted(member.path, text)
+        for part in self.parts(member) if report.pasted else ():
+            path = part.path(member.path)
+            look.titles.append(path)
+            _date(look, path, decode_head(part.inner[:HEAD_BYTES]))
+        head = head_of(member.path, text, binary=not report.text)
+        report.choices = choose(head, self.adapters.adapters, named)
+        return look
+
+    def parts(self, member: Member) -> list[Part]:
+        """The parts of a pasted file; none where it is too long to be one or cannot be read."""
+        try:
+            data = first_bytes(self.bundle, member, LONGEST_PASTE)
+            return parts(member.path, data) if len(data) <= LONGEST_PASTE else []
+        except DAMAGE:
+            return []
+
+    def readers(self, path: str, part: Part) -> tuple[list[Choice], bytes]:
+        """Who reads a part and what of it: where nobody knows it without its prefixes, who knows it with them."""
+        if part.prose:
+            return [], part.inner
+        for body in (part.inner, part.raw):
+            found = choose(head_of(path, decode_head(body[:HEAD_BYTES])), self.adapters.adapters)
+            if any(choice.taken for choice in found):
+                return found, body
+        return found, part.inner
+
+    def _named(self, path: str) -> str | None:
+        for forced in self.forced:
+            if forced.matches(path):
+                return forced.adapter
+        return self.manifest.hint(path).adapter
+
+
+def _date(look: Look, path: str, text: str) -> None:
+    date = date_of(path, text)
+    if date is not None:
+        look.dates.append((path, date))
