@@ -33,6 +33,9 @@ class _Text:
     def lines(self) -> Iterator[Line]:
         return (Line(number, text) for number, text in enumerate(self.text.splitlines(), start=1))
 
+    def holding(self, *literals: str) -> Iterator[Line]:
+        return (line for line in self.lines() if any(literal in line.text for literal in literals))
+
 
 @dataclass(slots=True)
 class _Warnings:
