@@ -134,12 +134,14 @@ class Investigation:
         from engine.diagnosis.diagnose import rules_of
         from engine.facts.counters import read_profile
         from engine.inference import Engine
+        from facts_adapters.counter_maps.site import with_packs
         from facts_adapters.reader import text_reader
 
         self.pack: Pack = load_knowledge(packs)
         self.engine: Engine = Engine(rules_of(self.pack), self.pack.vocabulary, backend=backend)  # type: ignore[arg-type]
         self.counters = read_profile(self.pack.profiles.get("counters", {}))
         self.reader = text_reader(self.pack.vocabulary, [root / "signatures" for root in self.pack.roots])
+        self.adapters = with_packs(packs)
         gc.freeze()  # what was loaded stays to the end
 
     def timeline(
@@ -158,7 +160,7 @@ class Investigation:
 
             refuse_archive(bundle)
             try:
-                result = read_bundle(bundle, forced=forced, reader=self.reader)
+                result = read_bundle(bundle, forced=forced, reader=self.reader, adapters=self.adapters)
             except UnreadableBundle as error:
                 raise click.ClickException(str(error)) from error
             manifest = result.manifest

@@ -11,6 +11,8 @@ from engine.authored.problem import Problem
 from engine.facts.bring_up import BRING_UP_KIND
 from engine.facts.counters import read_profile, yielded_kinds
 from engine.facts.vocabulary import Vocabulary, load_vocabulary
+from facts_adapters.counter_maps.check import check as check_maps
+from facts_adapters.counter_maps.reading import builtin_profile, load_maps
 from facts_adapters.discovery import registry
 from facts_adapters.text.check import check
 from facts_adapters.text.signatures import load_signatures
@@ -29,13 +31,14 @@ def catalogue() -> Iterable[str]:
 
 
 def signature_problems(packs: Sequence[Path], vocabulary: Vocabulary) -> list[Problem]:
-    """What is wrong with the signatures of overlay packs: their shape, their kinds, their samples and near misses.
+    """What is wrong with the signatures and counter maps of overlay packs: shape, kinds, samples and near misses.
 
     ``vocabulary`` holds the fact kinds of the built-in pack and of ``packs``.
     """
     folders = [pack / "signatures" for pack in packs if (pack / "signatures").is_dir()]
     loaded = load_signatures(folders, vocabulary)
-    return [*loaded.problems, *check(loaded.signatures)]
+    maps = load_maps(packs, profile=builtin_profile(), vocabulary=vocabulary)
+    return [*loaded.problems, *check(loaded.signatures), *maps.problems, *check_maps(maps.maps)]
 
 
 def emitted_kinds() -> frozenset[str]:

@@ -22,7 +22,8 @@ from engine.rules.reader_lists import read_profile, read_questions, read_tree
 HEAD = "pack.yaml"
 """The file that makes a folder a pack."""
 
-_SIGNATURES = re.compile(r"^kind:[ ]+signatures\b", re.MULTILINE)
+_OF_ADAPTERS = re.compile(r"^kind:[ ]+(?:signatures|counter_map)\b", re.MULTILINE)
+"""Files that the adapters read themselves."""
 _EMITS = re.compile(r"\bemits:\s*[\"']?([a-z]+\.[a-z_0-9]+)")
 _OTHER_KEY = re.compile(r"\n[^\s#-]")
 
@@ -189,7 +190,7 @@ class _Loader:
             if self.loaded.heads[file.pack].document is None:
                 self._document(file, file.text)
             return
-        if "signatures" in file.text and _SIGNATURES.search(file.text):
+        if _OF_ADAPTERS.search(file.text):
             if self.examples:
                 self.loaded.signature_emits.update(_EMITS.findall(file.text))
             return

@@ -21,7 +21,7 @@ from engine.rules.reader_relations import read_relation
 from engine.rules.reader_texts import template, text, texts
 
 SCHEMA = 1
-KINDS = ("cause", "evidence", "propagation", "questions", "profile", "tree", "vocabulary", "signatures")
+KINDS = ("cause", "evidence", "propagation", "questions", "profile", "tree", "vocabulary", "signatures", "counter_map")
 PHASES = ("startup", "data", "first_sync", "steady", "checkpoint", "recovery")
 EFFECTS = ("supports", "weakens", "rules_out")
 STRENGTHS = ("decisive", "strong", "moderate", "weak")

@@ -288,6 +288,64 @@ def _signatures() -> Schema:
     )
 
 
+def _counter_map() -> Schema:
+    """The shape of :mod:`facts_adapters.counter_maps`, which looks at counters, kinds and samples too."""
+    texts = _or_list(_TEXT)
+    subject = {
+        name: _said(f"Label or column that names the {name}; several in order of preference, {{label}} composes", texts)
+        for name in ("host", "device", "port", "queue")
+    }
+    where = {"type": "object", "additionalProperties": texts}
+    counter = _said(
+        "family/counter of profiles/counters.yaml", {"type": "string", "pattern": "^[a-z][a-z0-9_]*/\\S.*$"}
+    )
+    long_target = _object(("counter",), {"counter": counter, "where": where, "scale": _NUMBER, **subject})
+    target = {"anyOf": [counter, long_target, _list(long_target)]}
+    numbers = _or_list(_NUMBER)
+    translation = _object(
+        (), {"values": {"type": "object"}, "codes_of": _one_of(("xid", "sxid")), "take": _TEXT, "default": _SCALAR}
+    )
+    change = _object(
+        ("emits",),
+        {
+            "emits": _ref("kind"),
+            "rise": _FLAG,
+            "fall": _FLAG,
+            "least": _said("Smallest difference that is a change", _NUMBER),
+            "from": numbers,
+            "to": numbers,
+            "but": _said("Levels that mean nothing", numbers),
+            "value": _said("Field that the new level goes into", _TEXT),
+            "set": {"type": "object", "additionalProperties": _SCALAR},
+            "labels": {"type": "object", "additionalProperties": texts},
+            "translate": {"type": "object", "additionalProperties": translation},
+            "where": where,
+            **subject,
+        },
+    )
+    sample = _object(("text", "expect"), {"text": _TEXT, "expect": _list({"type": "object"})})
+    properties: dict[str, Schema] = {
+        "id": _TEXT,
+        "reads": _said("metrics: Prometheus; table: CSV or JSON lines", _one_of(("metrics", "table"))),
+        "source": _or_list(_TEXT),
+        "verified_on": {"anyOf": [_TEXT, _list(_TEXT, 0)]},
+        "covers": _one_of(("nic_counters", "switch_counters")),
+        "note": _TEXT,
+        "time": _said("Column with the time of the row", texts),
+        "name": _said("Column that names the counter of the row", _TEXT),
+        "value": _said("Column with its value", _TEXT),
+        "family": _said("Column that names the family of the counter", _TEXT),
+        "counters": {"type": "object", "additionalProperties": target},
+        "patterns": {"type": "object", "additionalProperties": target},
+        "changes": {"type": "object", "additionalProperties": {"anyOf": [change, _list(change)]}},
+        "skip": _said("Expressions for values of labels that are of no interest", {"type": "object"}),
+        "samples": _list(sample),
+        "near_misses": _list(_TEXT),
+        **subject,
+    }
+    return _root("counter_map", ("id", "reads", "samples", "near_misses"), properties)
+
+
 def _profile() -> Schema:
     schema = _root("profile", ("id",), {"id": _TEXT, "verified_on": _or_list(_TEXT), "source": _or_list(_TEXT)})
     return {**schema, "additionalProperties": True}
@@ -302,6 +360,7 @@ def schemas(vocabulary: Vocabulary) -> dict[str, Schema]:
     """File name to schema, each complete in itself: only the definitions that it uses."""
     roots = {
         "cause": _cause(),
+        "counter_map": _counter_map(),
         "evidence": _evidence(),
         "pack": _pack(),
         "profile": _profile(),

@@ -132,6 +132,15 @@ def cells(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     return parts if len(parts) == len(spans) else text.split()
 
 
+_SHORT = {"Et": "Ethernet", "Eth": "Ethernet", "Ma": "Management", "Po": "Port-Channel"}
+
+
+def port_name(name: str) -> str:
+    """The full name of a port: ``Et1/1`` of EOS and ``Eth1/1`` of NX-OS are ``Ethernet1/1``."""
+    match = re.match(r"(Eth?|Ma|Po)(\d[\d/]*)$", name)
+    return _SHORT[match[1]] + match[2] if match else name
+
+
 def whole(text: str | None) -> int | None:
     """A count with thousands separators; ``None`` for ``N/A`` and anything else."""
     digits = (text or "").strip().replace(",", "")

@@ -1,4 +1,4 @@
-"""Arista EOS ``show … | json``: interface, error, pause, watchdog, ECN and flow control tables.
+"""Arista EOS ``show … | json`` and eAPI answers: interfaces, errors, pause, watchdog, ECN, LLDP neighbours.
 
 A watchdog table without ports says that the watchdog never fired; it is read as "no storm".
 """
@@ -14,15 +14,16 @@ from typing import Any
 from engine.facts.model import CounterSample, Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.quoting import line_at, nested_key
-from facts_adapters.switch._tables import Counters, host_of, observation, prompt
+from facts_adapters.switch._tables import Counters, host_of, observation, port_name, prompt
+from facts_adapters.switch.lldp_tables import neighbour
 
 _MARKS = re.compile(
     r'"(?:interfaceErrorCounters|interfaceCounters|intfQueueCounters|interfaceFlowControls)"\s*:|"inDiscards"\s*:'
-    r'|"stuckCount"\s*:|"egressQueueCounters"\s*:'
+    r'|"stuckCount"\s*:|"egressQueueCounters"\s*:|"lldpNeighbors"\s*:|"interfaceStatuses"\s*:'
 )
 _WATCHDOG = re.compile(r"watchdog", re.IGNORECASE)
 _LONGEST = 16 << 20
-_SHORT = {"Et": "Ethernet", "Ma": "Management", "Po": "Port-Channel"}
+_TOTALS = {"totalInErrors": "inErrors", "totalOutErrors": "outErrors"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +42,6 @@ class _Document:
         return Source(path, self.first_line + line_at(self.text, place) - 1, f'"{names[-1]}"')
 
 
-def port_name(name: str) -> str:
-    """The full name of a port: ``Et1/1`` is ``Ethernet1/1``."""
-    match = re.match(r"(Et|Ma|Po)(\d[\d/]*)$", name)
-    return _SHORT[match[1]] + match[2] if match else name
-
-
 def _documents(text: str, file: EvidenceFile) -> Iterator[_Document]:
     decoder = json.JSONDecoder()
     place, command, host = 0, file.path.rpartition("/")[2], file.host
@@ -63,8 +58,10 @@ def _documents(text: str, file: EvidenceFile) -> Iterator[_Document]:
         except (ValueError, RecursionError):
             place = start + 1
             continue
-        if isinstance(values, dict):
-            yield _Document(values, text[start:end], line_at(text, start), command, host)
+        answers = values.get("result") if isinstance(values, dict) else None
+        for answer in answers if isinstance(answers, list) else [values]:
+            if isinstance(answer, dict):
+                yield _Document(answer, text[start:end], line_at(text, start), command, host)
         place = end
 
 
@@ -102,6 +99,10 @@ def _document(
                 yield from make.sample(
                     "arista_queue", "ecn_marked_packets", int(count), where, port_name(name), int(queue)
                 )
+    yield from _neighbours(document, file)
+    for name, row in _rows(values, "interfaceStatuses"):
+        if row.get("linkStatus") == "errdisabled":
+            yield _down(document, file, make, name)
     interfaces = values.get("interfaces")
     if isinstance(interfaces, dict):
         if not interfaces and _WATCHDOG.search(document.command + file.path):
@@ -110,6 +111,22 @@ def _document(
             yield observation("switch.counter_idle", where, fields, host=document.host, when=when)
         for name, row in _rows(values, "interfaces"):
             yield from _interface(document, file, context, make, name, row)
+
+
+def _neighbours(document: _Document, file: EvidenceFile) -> Iterator[Observation]:
+    rows = document.values.get("lldpNeighbors")
+    for row in rows if isinstance(rows, list) else []:
+        if isinstance(row, dict) and all(
+            isinstance(row.get(key), str) for key in ("port", "neighborDevice", "neighborPort")
+        ):
+            where = document.at(file.path, "lldpNeighbors", row["port"])
+            yield from neighbour(document.host, row["port"], row["neighborDevice"], row["neighborPort"], where)
+
+
+def _down(document: _Document, file: EvidenceFile, make: Counters, name: str) -> Observation:
+    fields: dict[str, Scalar | None] = {"up": False, "admin_up": True}
+    where = document.at(file.path, name)
+    return observation("switch.port_state", where, fields, host=make.host, port=port_name(name), when=make.when)
 
 
 def _rows(values: dict[str, Any], table: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -134,6 +151,7 @@ def _interface(
     if isinstance(stamp, (int, float)):
         make = Counters(file, make.adapter, make.host, context.reading(f"{stamp:.3f}") or make.when)
     yield from _numbers(document, make, "arista_port", name, row)
+    yield from _detailed(document, file, make, name, row)
     for queue, counts in (row.get("txQueues") or {}).items():
         if isinstance(counts, dict) and str(queue).isdecimal():
             for counter in ("stuckCount", "recoveryCount"):
@@ -148,6 +166,22 @@ def _interface(
                 )
 
 
+def _detailed(
+    document: _Document, file: EvidenceFile, make: Counters, name: str, row: dict[str, Any]
+) -> Iterator[Observation | CounterSample]:
+    """The counters of ``show interfaces | json``, which stand one and two levels deeper."""
+    counters = row.get("interfaceCounters")
+    if not isinstance(counters, dict):
+        return
+    inner = counters.get("inErrorsDetail")
+    flat = {**counters, **(inner if isinstance(inner, dict) else {})}
+    flat.update({short: counters[name] for name, short in _TOTALS.items() if name in counters})
+    yield from _numbers(document, make, "arista_port", name, flat)
+    status = row.get("interfaceStatus")
+    if status == "errdisabled" or (status == "notconnect" and _count(counters.get("inUcastPkts"))):
+        yield _down(document, file, make, name)
+
+
 def _count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
@@ -156,6 +190,9 @@ ADAPTER = Adapter(
     name="arista_json",
     branch="switch",
     emits=(
+        "switch.attached",
+        "switch.trunk",
+        "switch.port_state",
         "switch.counter_rise",
         "switch.counter_activity",
         "switch.counter_value",
@@ -175,6 +212,19 @@ ADAPTER = Adapter(
             (
                 ("counter", {"family": "arista_pfc", "counter": "stuckCount", "value": 2, "queue": 3}),
                 ("switch.pfc_watchdog", {"queue": 3, "detected": 2, "port": "Ethernet5/1"}),
+            ),
+        ),
+        Sample(
+            '{"jsonrpc": "2.0", "result": [{"interfaces": {"Ethernet7/1": {"interfaceStatus": "notconnect",'
+            ' "interfaceCounters": {"inUcastPkts": 9, "totalInErrors": 3, "linkStatusChanges": 6,'
+            ' "inErrorsDetail": {"symbolErrors": 2}}}}}, {"lldpNeighbors": [{"port": "Ethernet49/1",'
+            ' "neighborDevice": "spine1.dc", "neighborPort": "Ethernet7/1", "ttl": 120}]}]}',
+            (
+                ("counter", {"family": "arista_port", "counter": "inErrors", "value": 3, "port": "Ethernet7/1"}),
+                ("counter", {"counter": "symbolErrors", "value": 2}),
+                ("counter", {"counter": "linkStatusChanges", "value": 6}),
+                ("switch.port_state", {"up": False, "port": "Ethernet7/1"}),
+                ("switch.trunk", {"port": "Ethernet49/1", "peer": "spine1", "peer_port": "Ethernet7/1"}),
             ),
         ),
         Sample(

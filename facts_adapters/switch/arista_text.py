@@ -1,15 +1,17 @@
-"""Arista EOS tables as text: port errors and discards, priority flow control, LLDP neighbours."""
+"""Arista EOS tables as text: port errors and discards, priority flow control, queues, states, LLDP neighbours.
+
+A port that is not connected says nothing (most are unused); one that the switch disabled itself does.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 
-from engine.facts.model import CounterSample, Observation, Scalar
+from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.quoting import quote
-from facts_adapters.switch._tables import Counters, host_of, lines, prompt, whole
-from facts_adapters.switch.arista_json import port_name
+from facts_adapters.switch._tables import Counters, host_of, lines, observation, port_name, prompt, whole
 
 _HEADERS = (
     (
@@ -21,12 +23,22 @@ _HEADERS = (
     (re.compile(r"^Port\s+RxPfc\s+TxPfc\s*$"), "arista_pfc", ("rxFrames", "txFrames")),
 )
 _LLDP = re.compile(r"^Port\s+Neighbor Device ID\s+Neighbor Port ID\s+TTL")
+_STATUS = re.compile(r"^Port\s+Name\s+Status\s+Vlan\s+Duplex")
+_DISABLED = re.compile(r"^(?P<port>(?:Et|Ethernet)\d[\d/]*)\s.*\serrdisabled\s")
+_QUEUES = re.compile(r"^Port\s+TxQ\s+Counter/pkts\s+Counter/bytes\s+Drop/pkts\s+Drop/bytes")
+_QUEUE = re.compile(
+    r"^(?P<port>Et\d[\d/]*)\s+UC(?P<queue>\d{1,2})\s+(?P<sent>[\d,]+)\s+[\d,]+\s+(?P<lost>[\d,]+)\s+[\d,]+\s*$"
+)
 _PORT = re.compile(r"^(?P<port>(?:Et|Ethernet|Po)\d[\d/]*)\s+(?P<rest>\S.*)$")
 
 
 def _sniff(head: Head) -> Verdict:
     if any(pattern.match(line.strip()) for line in head.lines[:400] for pattern, _, _ in _HEADERS):
         return Verdict(0.95, "counter table of Arista EOS")
+    if any(_QUEUES.match(line.strip()) for line in head.lines) and any(_QUEUE.match(line) for line in head.lines):
+        return Verdict(0.95, "queue counters of Arista EOS")
+    if any(_STATUS.match(line.strip()) for line in head.lines) and any(_PORT.match(line) for line in head.lines):
+        return Verdict(0.9, "port states of Arista EOS")
     known = any(_LLDP.match(line.strip()) for line in head.lines[:400])
     return Verdict(0.9, "neighbours of Arista EOS") if known else Verdict(0.0, "")
 
@@ -41,8 +53,12 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         if shell:
             make = Counters(file, make.adapter, file.host or host_of(shell), make.when)
         header = next(((f, n) for pattern, f, n in _HEADERS if pattern.match(text)), None)
-        row = _PORT.match(text)
-        if header or _LLDP.match(text) or shell:
+        row, queue, disabled = _PORT.match(text), _QUEUE.match(text), _DISABLED.match(text)
+        if queue:
+            yield from _queue(queue, make, quote(file, line))
+        elif disabled and not names:
+            yield _down(disabled, make, quote(file, line))
+        elif header or _LLDP.match(text) or shell:
             family, names = header or ("", ())
             neighbours = bool(_LLDP.match(text))
         elif row and names:
@@ -52,6 +68,17 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         elif re.search(r"\d:\d\d:\d\d", text):
             stamp = context.reading(text)
             make = Counters(file, make.adapter, make.host, stamp or make.when)
+
+
+def _queue(row: re.Match[str], make: Counters, where: Source) -> Iterator[CounterSample]:
+    port, queue = port_name(row["port"]), int(row["queue"])
+    yield from make.sample("arista_queue", "packets", whole(row["sent"]), where, port, queue)
+    yield from make.sample("arista_queue", "drop_packets", whole(row["lost"]), where, port, queue)
+
+
+def _down(row: re.Match[str], make: Counters, where: Source) -> Observation:
+    fields: dict[str, Scalar | None] = {"up": False, "admin_up": True}
+    return observation("switch.port_state", where, fields, host=make.host, port=port_name(row["port"]), when=make.when)
 
 
 def _counts(
@@ -80,7 +107,15 @@ def _neighbour(file: EvidenceFile, line: Line, make: Counters, row: re.Match[str
 ADAPTER = Adapter(
     name="arista_text",
     branch="switch",
-    emits=("switch.counter_rise", "switch.counter_value", "switch.trunk", "switch.attached"),
+    emits=(
+        "switch.counter_rise",
+        "switch.counter_activity",
+        "switch.counter_value",
+        "switch.counter_idle",
+        "switch.port_state",
+        "switch.trunk",
+        "switch.attached",
+    ),
     coverage="switch_counters",
     sniff=_sniff,
     read=_read,
@@ -101,6 +136,19 @@ ADAPTER = Adapter(
                 ("switch.trunk", {"host": "leaf1", "port": "Ethernet26/1", "peer": "spine1"}),
                 ("switch.attached", {"host": "gpu1", "netdev": "eth2", "switch_port": "Ethernet3/1"}),
             ),
+        ),
+        Sample(
+            "leaf1#show interfaces status\n"
+            "Port       Name        Status       Vlan     Duplex Speed  Type         Flags Encapsulation\n"
+            "Et1/1      gpu1-rail0  connected    10       full   400G   400GBASE-SR8\n"
+            "Et2/1      gpu2-rail0  errdisabled  10       full   400G   400GBASE-SR8\n"
+            "Et3/1                  notconnect   1        full   400G   Not Present\n",
+            (("switch.port_state", {"up": False, "host": "leaf1", "port": "Ethernet2/1"}),),
+        ),
+        Sample(
+            "Port   TxQ   Counter/pkts   Counter/bytes   Drop/pkts   Drop/bytes\n"
+            "Et1/1  UC3       91182773    134217728000       4,411      6220000\n",
+            (("counter", {"family": "arista_queue", "counter": "drop_packets", "value": 4411, "queue": 3}),),
         ),
         Sample("Port of call\nEt1/1 is fine\n", ()),
     ),

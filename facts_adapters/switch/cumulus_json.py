@@ -1,4 +1,4 @@
-"""Cumulus NVUE ``nv show interface … counters qos -o json``, SONiC ``portstat -j`` and counters of its database."""
+"""Cumulus NVUE ``nv show interface … -o json``, SONiC ``portstat -j`` and counters of its database by port."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ _SAI = {
     "IF_OUT_DISCARDS": "TX_DRP",
 }
 _SAI_PFC = re.compile(r"SAI_PORT_STAT_PFC_(?P<queue>[0-7])_(?P<side>RX|TX)_PKTS$")
+_LINK = frozenset(("carrier-transitions", "in-errors", "in-drops", "out-errors", "out-drops"))
 _PORT = re.compile(r"(swp\d+(?:s\d+)?|Ethernet\d+)$")
 
 
 def _sniff(head: Head) -> Verdict:
-    if any(f'"{name}"' in head.text for name in _QOS):
+    if any(f'"{name}"' in head.text for name in (*_QOS, "carrier-transitions")):
         return Verdict(0.95, "NVUE counters")
-    if '"SAI_PORT_STAT_' in head.text:
+    if '"SAI_PORT_STAT_' in head.text and '"COUNTERS:oid:' not in head.text:
         return Verdict(0.95, "SONiC counters database")
     if re.search(r'"Ethernet\d+"\s*:\s*\{', head.text) and re.search(r'"RX_ERR"|"droppacket"', head.text):
         return Verdict(0.95, "SONiC counters as JSON")
@@ -64,6 +65,10 @@ def _walk(value: Any, port: str | None, make: Counters, text: str, depth: int = 
                     yield from _numbers("cumulus_qos", counts, make, where, near, int(queue))
         elif near and any(key.startswith("SAI_PORT_STAT_") for key in inner):
             yield from _sai(inner, make, where, near)
+        elif near and _LINK & inner.keys():
+            yield from _numbers(
+                "cumulus_port", {key: inner[key] for key in sorted(_LINK & inner.keys())}, make, where, near, None
+            )
         elif near and "RX_ERR" in inner:
             yield from _numbers("sonic_port", inner, make, where, near, None)
         elif near and re.fullmatch(r"UC\d+", name) and "droppacket" in inner:
@@ -113,6 +118,10 @@ ADAPTER = Adapter(
                 ("counter", {"family": "sonic_port", "counter": "RX_ERR", "value": 4, "port": "Ethernet0"}),
                 ("counter", {"family": "sonic_pfc", "counter": "rx_pfc3", "value": 900, "queue": 3}),
             ),
+        ),
+        Sample(
+            '{"swp1": {"link": {"mtu": 9216, "stats": {"carrier-transitions": 7, "in-errors": 0, "in-bytes": 300}}}}',
+            (("counter", {"family": "cumulus_port", "counter": "carrier-transitions", "value": 7, "port": "swp1"}),),
         ),
         Sample('{"Ethernet8": {"mtu": 9100}}', ()),
     ),

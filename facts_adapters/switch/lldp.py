@@ -10,7 +10,7 @@ from typing import Any
 from engine.facts.model import Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.quoting import line_at
-from facts_adapters.switch.arista_json import port_name
+from facts_adapters.switch._tables import port_name
 from facts_adapters.switch.topology import short_name
 
 SWITCH_PORT = re.compile(

@@ -1,4 +1,4 @@
-"""Cisco NX-OS ``show interface [priority-flow-control]`` and ``show queuing interface|pfc-queue``.
+"""Cisco NX-OS ``show interface [priority-flow-control|counters errors]``, ``show queuing interface|pfc-queue``.
 
 A queue without PFC in operation shows ``Off``; the hexadecimal bit map behind ``On`` names the priorities.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.quoting import quote
-from facts_adapters.switch._tables import Counters, host_of, lines, observation, prompt, whole
+from facts_adapters.switch._tables import Counters, host_of, lines, observation, port_name, prompt, whole
 
 _PFC_HEAD = re.compile(r"^Port\s+Mode\s+Oper\s*\(VL bmap\)\s+RxPPP\s+TxPPP")
 _PFC_ROW = re.compile(
@@ -44,6 +44,17 @@ _NAMES = {
 }
 
 
+_TABLE = re.compile(r"^Port\s+(?P<titles>(?:Align-Err|InDiscards|Single-Col|IntMacTx-Er)\b.*)$")
+_TABLE_ROW = re.compile(r"^(?P<port>(?:Eth|Po)\d[\d/]*)\s+(?P<cells>[\d-][\d\s-]*)$")
+_COLUMNS = {
+    "FCS-Err": "crc",
+    "Xmit-Err": "output_errors",
+    "Rcv-Err": "input_errors",
+    "OutDiscards": "output_discards",
+    "InDiscards": "input_discards",
+}
+
+
 @dataclass
 class _Place:
     """Where in the output the reader is."""
@@ -51,6 +62,7 @@ class _Place:
     port: str | None = None
     group: int | None = None
     watchdog: bool = False
+    columns: tuple[str, ...] = ()
 
 
 def _sniff(head: Head) -> Verdict:
@@ -58,10 +70,15 @@ def _sniff(head: Head) -> Verdict:
         ("RxPPP", _PFC_HEAD, "priority flow control of NX-OS"),
         ("ueuing ", _QUEUING, "queuing of NX-OS"),
         ("PFC watchdog", _WATCHDOG, "PFC queues of NX-OS"),
+        ("Align-Err", _TABLE, "error counters of NX-OS"),
     ):
         if literal in head.text and re.search(pattern.pattern, head.text, re.MULTILINE):
             return Verdict(0.95, why)
-    cisco = "input discard" in head.text and re.search(r"^Ethernet\d+/\d+ is (?:up|down)", head.text, re.MULTILINE)
+    cisco = (
+        "input discard" in head.text
+        and "line protocol is" not in head.text
+        and re.search(r"^Ethernet\d+/\d+ is (?:up|down)", head.text, re.MULTILINE)
+    )
     return Verdict(0.9, "show interface of NX-OS") if cisco else Verdict(0.0, "")
 
 
@@ -80,6 +97,12 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
 
 def _line(file: EvidenceFile, line: Line, make: Counters, place: _Place) -> Iterator[Observation | CounterSample]:
     where = quote(file, line)
+    table, cells = _TABLE.match(line.text), _TABLE_ROW.match(line.text)
+    if table:
+        place.columns, place.port = tuple(table["titles"].split()), None
+    elif cells and place.columns:
+        yield from _cells(cells, place.columns, make, where)
+        return
     row, queuing, group = _PFC_ROW.match(line.text), _QUEUING.search(line.text), _GROUP.search(line.text)
     watchdog, errors = _WATCHDOG.match(line.text), _ERRORS.match(line.text)
     if row:
@@ -101,6 +124,13 @@ def _line(file: EvidenceFile, line: Line, make: Counters, place: _Place) -> Iter
         yield from _count(line, make, place, where)
     if group:
         place.group = int(group["group"])
+
+
+def _cells(row: re.Match[str], titles: tuple[str, ...], make: Counters, where: Source) -> Iterator[CounterSample]:
+    """A row of ``show interface counters errors``; ``--`` is no value."""
+    for title, cell in zip(titles, row["cells"].split(), strict=False):
+        if title in _COLUMNS:
+            yield from make.sample("nxos_port", _COLUMNS[title], whole(cell), where, port_name(row["port"]))
 
 
 def _count(line: Line, make: Counters, place: _Place, where: Source) -> Iterator[CounterSample]:
@@ -138,6 +168,21 @@ ADAPTER = Adapter(
             "Egress Queuing for Ethernet2/1 [System]\n|                QOS GROUP 3                |\n"
             "|           Dropped Pkts |              17|               0|               0|\n",
             (("counter", {"family": "nxos_queue", "counter": "dropped_packets", "value": 17, "queue": 3}),),
+        ),
+        Sample(
+            "leaf1# show interface counters errors\n\n"
+            "--------------------------------------------------------------------------------\n"
+            "Port          Align-Err    FCS-Err   Xmit-Err    Rcv-Err  UnderSize OutDiscards\n"
+            "--------------------------------------------------------------------------------\n"
+            "mgmt0                 --         --         --         --         --          --\n"
+            "Eth1/3                 0         61          0         66          0        4303\n",
+            (
+                (
+                    "counter",
+                    {"family": "nxos_port", "counter": "crc", "value": 61, "port": "Ethernet1/3", "host": "leaf1"},
+                ),
+                ("counter", {"counter": "output_discards", "value": 4303}),
+            ),
         ),
         Sample("Port Mode of the day\n", ()),
     ),

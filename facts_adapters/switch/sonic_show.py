@@ -22,6 +22,9 @@ _KNOWN = re.compile(
 )
 _PFC = re.compile(r"PFC([0-7])$")
 _UNICAST = re.compile(r"UC(\d+)$")
+_OF_EOS = re.compile(r"Et\d")
+"""Ports of Arista EOS, whose table of queues has the same titles."""
+
 _PERCENT = re.compile(r"\d{1,3}(?:\.\d+)?%")
 _QUEUE = re.compile(r"(?P<port>\S+):(?P<queue>\d+)$")
 _SUMS = {
@@ -169,7 +172,7 @@ def _queues(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterS
     make = _counters(table, file)
     for row in table.rows:
         match = _UNICAST.match(row.cells.get("TxQ", ""))
-        if not match:
+        if not match or _OF_EOS.match(row.cells.get("Port", "")):
             continue
         for column, counter in _SUMS.items():
             value = whole(row.cells.get(column))
@@ -179,14 +182,17 @@ def _queues(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterS
 
 
 def _groups(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterSample]:
-    if "dropped" not in table.title.lower() and "drop" not in table.command and "drop" not in file.path:
+    headroom = "headroom" in table.title.lower()
+    if not headroom and "dropped" not in table.title.lower() and "drop" not in table.command + file.path:
         return
     make = _counters(table, file)
+    family, what = ("sonic_watermark", "headroom") if headroom else ("sonic_pg", "drop")
     for row in table.rows:
         for group in range(8):
             value = whole(row.cells.get(f"PG{group}"))
             port = row.cells.get("Port")
-            yield from make.sample("sonic_pg", f"pg{group}_drop", value, quote(file, row.line), port, group)
+            if value or not headroom:
+                yield from make.sample(family, f"pg{group}_{what}", value, quote(file, row.line), port, group)
 
 
 def _reader(table: Table) -> Read | None:
@@ -265,6 +271,16 @@ ADAPTER = Adapter(
                 ("switch.utilisation", {"direction": "tx", "percent": 97, "level": "full", "port": "Ethernet0"}),
             ),
         ),
+        Sample(
+            "Ingress headroom per PG:\n     Port    PG0    PG3\n---------  -----  -----\nEthernet8      0  41472\n",
+            (
+                (
+                    "counter",
+                    {"family": "sonic_watermark", "counter": "pg3_headroom", "value": 41472, "port": "Ethernet8"},
+                ),
+            ),
+        ),
+        Sample("Ingress shared pool occupancy per PG:\n     Port    PG0\n---------  -----\nEthernet8  41472\n", ()),
         Sample("Port Rx and Tx of the tables\n------\nnothing\n", ()),
     ),
 )

@@ -27,7 +27,7 @@ _ERROR = re.compile(r"\b(?P<name>CRC|Total Error|Discard|Ignored)\s*:\s*(?P<valu
 _SIDE = re.compile(r"^\s*(?P<side>Input|Output)\b")
 _H3C = re.compile(
     r"^(?P<port>[A-Z]{2,}[\w-]{0,20}\d/\d[\d/:.]{0,12})\s+(?:Auto|Enabled|Disabled|On|Off)\s+"
-    r"(?P<oper>Enabled|Disabled|On|Off)\s+(?P<list>[\d,-]+)"
+    r"(?P<oper>Enabled|Disabled|On|Off)\s+(?P<cells>\d[\d,\s-]*)$"
 )
 _H3C_HEAD = re.compile(r"AdminMode\s+OperMode\s+Dot1pList|Conf -- Configured mode", re.MULTILINE)
 
@@ -71,7 +71,9 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
 
 
 def _flow_control(match: re.Match[str], where: Source, make: Counters) -> Observation:
-    enabled = match["list"].replace("-", ",") if match["oper"] in ("Enabled", "On") else "none"
+    cells = match["cells"].split()
+    listed = cells[0].strip("-") if len(cells) in (1, 3, 6) else ""  # an empty list leaves one number less
+    enabled = listed if listed and match["oper"] in ("Enabled", "On") else "none"
     fields: dict[str, Scalar | None] = {
         "priorities": enabled,
         "priority": int(enabled) if enabled.isdecimal() else None,
@@ -103,6 +105,15 @@ ADAPTER = Adapter(
             (
                 ("counter", {"family": "huawei_pfc", "counter": "deadlock", "value": 2, "port": "100GE1/0/1"}),
                 ("counter", {"family": "huawei_pfc", "counter": "transmitted", "value": 7, "queue": 5}),
+            ),
+        ),
+        Sample(
+            "Interface                        AdminMode  OperMode  Dot1pList   Prio  Recv\n"
+            "HGE1/0/1                         Enabled    Enabled   3           3     912\n   55         0          0\n"
+            "HGE1/0/2                         Enabled    Enabled               0     5\n   5          3          3\n",
+            (
+                ("switch.lossless_config", {"priorities": "3", "priority": 3, "port": "HGE1/0/1"}),
+                ("switch.lossless_config", {"priorities": "none", "port": "HGE1/0/2"}),
             ),
         ),
         Sample("Interface and Queue of the day\n", ()),
