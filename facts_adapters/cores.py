@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import Connection
+from multiprocessing.context import ForkProcess
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -34,7 +35,7 @@ def in_order(work: Callable[[int], T], numbers: Sequence[int], workers: int) -> 
         yield from map(work, numbers)
         return
     context = multiprocessing.get_context("fork")
-    running = []
+    running: list[tuple[ForkProcess, Connection]] = []
     for first in range(workers):
         ours, theirs = context.Pipe(duplex=False)
         readers = [*(reader for _, reader in running), ours]

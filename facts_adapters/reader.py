@@ -26,6 +26,7 @@ from facts_adapters.places import Paths, Told
 from facts_adapters.result import BundleReading, FileReport
 from facts_adapters.streams import DAMAGE, Limits
 from facts_adapters.text import stamps
+from facts_adapters.text.lines import LONGEST_LINE
 from facts_adapters.text.reader import TextReader
 from facts_adapters.text.result import TextResult
 from facts_adapters.text.signatures import load_signatures
@@ -283,6 +284,8 @@ class _Run:
         if text is not None:
             report.lines, report.first, report.last = text.lines, text.first, text.last
             report.signatures, report.kinds = dict(text.hits), dict(text.kinds)
+            if text.cut and not report.adapters:
+                context.warn(report.path, text.cut, f"only the first {LONGEST_LINE} bytes of a line are looked at")
         return text
 
     def _learn(self, placement: Placement, text: TextResult | None) -> None:

@@ -12,7 +12,7 @@ from facts_adapters.text.chunks import Lines
 from facts_adapters.text.content import Text
 from facts_adapters.text.envelope import Envelope, Profile
 from facts_adapters.text.identity import LITERALS
-from facts_adapters.text.lines import LONGEST_LINE, decode, plain
+from facts_adapters.text.lines import decode, plain
 from facts_adapters.text.match import Segment, matches, segments
 from facts_adapters.text.matchers import searchable
 from facts_adapters.text.neighbours import Neighbours, around
@@ -81,7 +81,6 @@ class OneText:
         self.quiet: set[int] = set()
         self.identities = 0
         self.news = (0, 0)
-        self.cut = False
         self.unfit: set[str] = set()
         self.blocks_until: dict[tuple[str, tuple[object, ...]], int] = {}
 
@@ -166,9 +165,7 @@ class OneText:
         return kept
 
     def _warn_cut(self, number: int) -> None:
-        if not self.cut:
-            self.cut = True
-            self.context.warn(self.path, number, f"only the first {LONGEST_LINE} bytes of a line are looked at")
+        self.result.cut = self.result.cut or number
 
     def _told(self) -> None:
         """Stop looking at lines that only tell ranks where they tell nothing new."""

@@ -16,13 +16,15 @@ class TextResult:
 
     ``writers`` are the hosts that the prefixes of the observations' lines name, ``kinds`` counts envelope kinds of the
     sampled lines, ``hits`` the observations of each signature, ``folded`` the equal ones that were only counted,
-    ``size`` the bytes read.
+    ``size`` the bytes read,
+    ``cut`` the number of a line that is longer than what is looked at (0 for none).
     """
 
     observations: list[Observation] = field(default_factory=list)
     writers: list[str | None] = field(default_factory=list)
     lines: int = 0
     size: int = 0
+    cut: int = 0
     first: Reading | None = None
     last: Reading | None = None
     kinds: Counter[str] = field(default_factory=Counter)
