@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime, timedelta, timezone
+from functools import cache
 from pathlib import Path
 
 START = datetime(2026, 5, 12, 6, 0, 0, tzinfo=timezone.utc)
 KILLED = START + timedelta(hours=3)
+RANK = "@RANK@"
 VICTIM = 5
 """Local rank that is killed, on the host in the middle."""
 
 
-def step_line(rank: int, step: int, moment: datetime) -> str:
+def step_line(rank: str, step: int, moment: datetime) -> str:
     """One of the ordinary lines of a training log."""
     stamp = moment.strftime("%Y-%m-%d %H:%M:%S")
     if step % 7 == 3:
@@ -32,6 +34,18 @@ def step_line(rank: int, step: int, moment: datetime) -> str:
     )
 
 
+@cache
+def steps(size: int) -> str:
+    """Ordinary lines of about so many bytes, with :data:`RANK` in the place of the rank."""
+    lines: list[str] = []
+    length = step = 0
+    while length < size:
+        step += 1
+        lines.append(step_line(RANK, step, START + timedelta(seconds=min(step, 10_700))))
+        length += len(lines[-1]) + 1
+    return "\n".join(lines)
+
+
 def rank_log(host: str, rank: int, local: int, size: int, victim: bool) -> str:
     """The whole log of one rank."""
     pid = 40_000 + rank
@@ -41,13 +55,7 @@ def rank_log(host: str, rank: int, local: int, size: int, victim: bool) -> str:
         f"{host}:{pid}:{pid + 1} [{local}] NCCL INFO ncclCommInitRankConfig {comm} - Init START",
         f"{host}:{pid}:{pid + 1} [{local}] NCCL INFO ncclCommInitRankConfig {comm} - Init COMPLETE",
     ]
-    length = sum(map(len, lines))
-    step = 0
-    while length < size:
-        step += 1
-        line = step_line(rank, step, START + timedelta(seconds=min(step, 10_700)))
-        lines.append(line)
-        length += len(line) + 1
+    lines.append(steps(size - sum(map(len, lines))).replace(RANK, str(rank)))
     if not victim:
         moment = KILLED + timedelta(seconds=600 + rank % 5)
         prefix = f"[rank{rank}]:[E{moment.month}{moment.day:02d} {moment:%H:%M:%S}.{123456789 + rank}"

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from engine.facts.model import Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
-from facts_adapters.text.lines import bounded_lines, decode
 
 MOST_COMMUNICATORS = 200_000
 _CALL = re.compile(
@@ -62,16 +61,17 @@ def read(file: EvidenceFile, _context: Context) -> Iterator[Observation]:
     """``comm.work_status`` of each communicator that an ``Init`` line names."""
     made: dict[Key, _Made] = {}
     last: dict[Key, _Last] = {}
-    with file.open() as stream:
-        for number, raw in enumerate(bounded_lines(stream), start=1):
-            if b"opCount " in raw:
-                call = _CALL.search(decode(raw[:2000]))
-                if call and (len(last) < MOST_COMMUNICATORS or _key(call) in last):
-                    last[_key(call)] = _called(file.path, number, call)
-            elif b" comm 0x" in raw and b"Init " in raw:
-                init = _MADE.search(decode(raw[:2000]))
-                if init and len(made) < MOST_COMMUNICATORS:
-                    made[_key(init)] = _Made(init["id"] or "", int(init["rank"]), int(init["nranks"]))
+    for line in file.holding("Init START", "Init COMPLETE"):
+        init = _MADE.search(line.text[:2000])
+        if init and len(made) < MOST_COMMUNICATORS:
+            made[_key(init)] = _Made(init["id"] or "", int(init["rank"]), int(init["nranks"]))
+    named = {comm for _, _, comm in made}
+    for line in file.holding(": opCount ") if made else ():
+        if line.text.rpartition(" comm ")[2].partition(" ")[0] not in named:
+            continue
+        call = _CALL.search(line.text[:2000])
+        if call and (len(last) < MOST_COMMUNICATORS or _key(call) in last):
+            last[_key(call)] = _called(file.path, line.number, call)
     world = max((item.nranks for item in made.values()), default=0)
     alike = Counter((host, pid, item.nranks) for (host, pid, _), item in made.items())
     for key, done in last.items():

@@ -18,6 +18,9 @@ _ESCAPED = r"[^\n]+"
 _WHOLE = frozenset(map(chr, range(32, 127))) - {"\\"}
 """Characters that stand for themselves in the searchable bytes of a line."""
 
+_MARKED = {'"': r'\\"', "<": r"\\u003[cC]", ">": r"\\u003[eE]", "&": r"\\u0026"}
+"""Characters that JSON, or Go's encoder of it, escapes."""
+
 _OTHERS = r"\x80-\xff\\"
 """Bytes of which other characters are made, in UTF-8 or escaped by JSON (its letters and digits not counted)."""
 
@@ -74,6 +77,8 @@ def _one(code: str, argument: Any) -> str:
 def _literal(character: str) -> str:
     if character not in _WHOLE:
         return _ESCAPED
+    if character in _MARKED:
+        return f"(?:{character}|{_MARKED[character]})"
     return character if character.isalnum() or character == " " else "\\" + character
 
 
@@ -82,11 +87,12 @@ def _one_of(items: Any) -> str:
     found = ""
     for code, argument in items:
         kind = str(code)
-        if kind == "LITERAL" and chr(argument) in _WHOLE:
+        if kind == "LITERAL" and chr(argument) in _WHOLE and chr(argument) not in _MARKED:
             found += _literal(chr(argument))
         elif kind == "RANGE" and chr(argument[0]) in _WHOLE and chr(argument[1]) in _WHOLE:
+            if any(argument[0] <= ord(mark) <= argument[1] for mark in (*_MARKED, "\\")):
+                return _ESCAPED
             found += f"{_literal(chr(argument[0]))}-{_literal(chr(argument[1]))}"
-            found += r"\\" if argument[0] <= ord("\\") <= argument[1] else ""
         elif kind == "CATEGORY" and str(argument) in _CLASSES:
             found += _CLASSES[str(argument)]
         else:
@@ -100,7 +106,7 @@ def _repeat(argument: Any) -> str:
     inner = _sequence(body)
     if not inner:
         return ""
-    if len(body) == 1 and str(body[0][0]) in ("LITERAL", "IN") and inner != _ESCAPED:
+    if len(body) == 1 and str(body[0][0]) in ("LITERAL", "IN") and inner != _ESCAPED and not inner.startswith("(?:"):
         if _OTHERS not in inner and most <= _FEW:
             return f"{inner}{{{least},{most}}}"
         return inner + ("+" if least else "*")

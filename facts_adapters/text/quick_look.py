@@ -77,7 +77,7 @@ class PlainLook:
         return {owner for owner, texts in self._texts.items() if any(needed in text for needed in texts)}
 
 
-_SAFE = re.compile(r"[ !#-%'-.0-;=?-\[\]-~]{4,}")
+_SAFE = re.compile(r"[ !#-%'-;=?-\[\]-~]{4,}")
 """Texts that JSON never writes otherwise."""
 
 _UNSAFE = re.compile(_ODD)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from facts_adapters.text.chunks import Chunk, Cutter
 from facts_adapters.text.content import Text
 from facts_adapters.text.lines import LONGEST_LINE
-from facts_adapters.text.matchers import Hyperscan, Matcher, Plain, searchable
+from facts_adapters.text.matchers import Hyperscan, Matcher, Plain, searchable, spellings
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ class Literals:
     def __init__(self, literals: Iterable[tuple[str, int]]) -> None:
         owned: dict[bytes, list[int]] = {}
         for text, owner in literals:
-            owned.setdefault(text.encode(), []).append(owner)
+            for spelling in spellings(text):
+                owned.setdefault(spelling, []).append(owner)
         self.texts: tuple[bytes, ...] = tuple(owned)
         self.owners: tuple[tuple[int, ...], ...] = tuple(tuple(sorted(set(found))) for found in owned.values())
         self._of_owner: dict[int, list[int]] = {}
