@@ -517,10 +517,11 @@ def package(
 @pack_option
 @click.option("--engine", "backend", type=click.Choice(BACKENDS), default="durable", help="Inference backend.")
 def doctor(packs: Sequence[Path], backend: str) -> int:
-    """Check what this installation can do: backend, dot, knowledge."""
+    """Check what this installation can do: backend, scanner, dot, knowledge."""
     import shutil
 
     from engine.inference import Engine
+    from facts_adapters.text.matchers import hyperscan_version
 
     pack = load_knowledge(packs)
     inference = Engine((), pack.vocabulary, backend=backend).run(())  # type: ignore[arg-type]
@@ -530,6 +531,9 @@ def doctor(packs: Sequence[Path], backend: str) -> int:
         f"knowledge    {pack.name} {pack.version} {pack.hash[:12]}: {len(pack.leaves)} causes, "
         f"{len(pack.evidence)} evidence rules, {len(pack.propagation)} propagations"
     )
+    scanner = hyperscan_version()
+    slow = "missing: large bundles are read in plain Python, with the same facts"
+    click.echo(f"scanner      {f'hyperscan {scanner}' if scanner else slow}")
     dot = shutil.which("dot")
     click.echo(f"dot          {dot or 'missing: no SVG (Debian: apt-get install graphviz)'}")
     return 0
