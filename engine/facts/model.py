@@ -103,6 +103,9 @@ class Fact:
     ``reported`` and ``onset`` are UTC spans widened by what is unknown about the clock; ``local`` is the onset on
     the fact's own clock ``clock`` (comparable only with facts of the same clock, and then without that widening).
     ``sequence`` is the line where order inside the file is trusted for the onset, else ``None``.
+
+    Of ``coverage.source`` ``onset`` is what is certainly covered, narrowed by that doubt and not known where nothing
+    is; ``reported`` is where it may lie.
     """
 
     id: str

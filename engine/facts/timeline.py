@@ -14,13 +14,16 @@ from engine.facts.counters import CounterProfile, counter_facts
 from engine.facts.episodes import fold
 from engine.facts.manifest import Manifest
 from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
-from engine.facts.vocabulary import Vocabulary
+from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 
 TIMED = ("fault", "symptom", "activity")
 """Natures whose facts happen at a time; only these can lie outside the window."""
 
 ADDRESS_KINDS = ("comm.interface_used", "host.interface_address")
 """Kinds that say which host has an address."""
+
+JOB_SOURCES = ("job_log", "scheduler", "orchestrator", "comm_state")
+"""Classes of sources whose stamps are those of jobs and their managers, which need not share a zone with the host."""
 
 MOST_RANKS = 1_000_000
 """A stated world size beyond this names no ranks: no job is that large."""
@@ -64,7 +67,7 @@ def build_timeline(
     observations = mark_bring_up(_without_repeats(observations))
     samples.sort(key=lambda sample: (sample.source.path, sample.source.line, sample.counter))
     book = _clock_book(observations, manifest)
-    place = _Placer(book, vocabulary)
+    place = _Placer(book, vocabulary, _families(observations))
     risen = counter_facts(samples, counters, place.sample)
     observations.extend(item for item in risen if item.kind in vocabulary)
     _name_peers(observations)
@@ -96,7 +99,8 @@ def _statement(item: Observation) -> tuple[str, int, str, str]:
 
 
 def _fact_order(fact: Fact) -> tuple[int, str, int, str, str]:
-    earliest = fact.onset.earliest if fact.onset.earliest is not None else 2**62
+    span = fact.reported if fact.kind == COVERAGE_KIND else fact.onset
+    earliest = span.earliest if span.earliest is not None else 2**62
     subject = f"{fact.rank}|{fact.device}|{fact.port}|{fact.peer}|{fact.host}|{sorted(fact.fields.items())}"
     return (earliest, fact.source.path, fact.source.line, fact.kind, subject)
 
@@ -108,15 +112,19 @@ def _timed(fact: Fact, vocabulary: Vocabulary) -> bool:
 class _Placer:
     """Turns observations into facts with the clocks of one incident."""
 
-    def __init__(self, book: ClockBook, vocabulary: Vocabulary) -> None:
+    def __init__(self, book: ClockBook, vocabulary: Vocabulary, families: Mapping[str, str]) -> None:
         self.book = book
         self.vocabulary = vocabulary
+        self.families = families
 
     def fact(self, item: Observation) -> Fact:
         spec = self.vocabulary[item.kind]
         lag = item.lag if item.lag is not None else spec.lag
-        placed = self._placed(item)
-        onset = _back(placed.utc, lag)
+        ends = self._ends(item)
+        placed = _joined(item.source.path, *ends)
+        onset, local = _back(placed.utc, lag), _back(placed.local, lag)
+        if spec.nature == "coverage":
+            onset, local = _certain(*ends), placed.local if _in_order(*ends) else Span()
         fact = Fact(
             id="",
             kind=item.kind,
@@ -131,7 +139,7 @@ class _Placer:
             ranks=(item.rank,) if item.rank is not None else (),
             reported=placed.utc,
             onset=onset,
-            local=_back(placed.local, lag),
+            local=local,
             clock=placed.clock,
             sequence=item.source.line if lag == (0, 0) else None,
             adapter=item.adapter,
@@ -148,24 +156,18 @@ class _Placer:
             return Span()
         return self.book.place(sample.when, sample.source.path, sample.host, "state").utc
 
-    def _placed(self, item: Observation) -> Placed:
-        family = "job" if item.kind.startswith(("job.", "comm.")) else "host"
+    def _ends(self, item: Observation) -> tuple[Placed | None, Placed | None]:
+        """The stamp of an observation, twice, or else the stamps that it lies between."""
         path, host = item.source.path, item.host
+        family = self.families.get(path) or ("job" if item.kind.startswith(("job.", "comm.")) else "host")
         if item.when is not None:
-            return self.book.place(item.when, path, host, family)
-        ends = [
+            placed = self.book.place(item.when, path, host, family)
+            return placed, placed
+        first, last = (
             self.book.place(reading, path, host, family) if reading is not None else None
             for reading in (item.after, item.until)
-        ]
-        known = [end for end in ends if end is not None]
-        if not known:
-            return Placed(f"none:{path}", Span(), Span())
-        clock = known[0].clock if len({end.clock for end in known}) == 1 else f"none:{path}"
-        first, last = ends
-        notes = tuple(sorted({note for end in known for note in end.assumptions}))
-        local = Span(first.local.earliest if first else None, last.local.latest if last else None)
-        utc = Span(first.utc.earliest if first else None, last.utc.latest if last else None)
-        return Placed(clock, local if not clock.startswith("none:") else Span(), utc, notes)
+        )
+        return first, last
 
     def _outside_window(self, onset: Span, reported: Span) -> bool:
         window = self.book.manifest.window
@@ -175,6 +177,53 @@ class _Placer:
         too_early = starts is not None and reported.latest is not None and reported.latest < starts - WINDOW_MARGIN
         too_late = ends is not None and onset.earliest is not None and onset.earliest > ends + WINDOW_MARGIN
         return too_early or too_late
+
+
+def _families(observations: Iterable[Observation]) -> dict[str, str]:
+    """By file, whether its stamps are those of jobs or of hosts, where what it covers tells."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for item in observations:
+        if item.kind == COVERAGE_KIND:
+            found[item.source.path].add("job" if item.fields.get("class") in JOB_SOURCES else "host")
+    return {path: next(iter(families)) for path, families in found.items() if len(families) == 1}
+
+
+def _joined(path: str, first: Placed | None, last: Placed | None) -> Placed:
+    """From the earliest moment of one stamp to the latest of another; on a clock where both are of one clock."""
+    known = [end for end in (first, last) if end is not None]
+    if first is last and first is not None:
+        return first
+    clocks = {end.clock for end in known}
+    notes = tuple(sorted({note for end in known for note in end.assumptions}))
+    utc = _between(first and first.utc, last and last.utc)
+    if len(clocks) != 1:
+        return Placed(f"none:{path}", Span(), utc, notes)
+    return Placed(clocks.pop(), _between(first and first.local, last and last.local), utc, notes)
+
+
+def _between(first: Span | None, last: Span | None) -> Span:
+    """All moments between two stamps, in whichever order they stand."""
+    earliest, latest = first and first.earliest, last and last.latest
+    if earliest is not None and latest is not None and earliest > latest:
+        assert first is not None
+        assert last is not None
+        return Span(last.earliest, first.latest)
+    return Span(earliest, latest)
+
+
+def _in_order(first: Placed | None, last: Placed | None) -> bool:
+    begins, ends = first and first.local.earliest, last and last.local.latest
+    return begins is None or ends is None or begins <= ends
+
+
+def _certain(first: Placed | None, last: Placed | None) -> Span:
+    """What lies between two stamps in UTC whatever the clock: the doubt about it narrows, instead of widening.
+
+    Both stamps are of one clock and move together, so that a moment is certainly covered only if the latest possible
+    begin lies before it and the earliest possible end after it.
+    """
+    begins, ends = first and first.utc.latest, last and last.utc.earliest
+    return Span(begins, ends) if begins is not None and ends is not None and begins <= ends else Span()
 
 
 def _back(span: Span, lag: tuple[int, int]) -> Span:
