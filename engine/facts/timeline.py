@@ -14,6 +14,7 @@ from engine.facts.counters import CounterProfile, counter_facts
 from engine.facts.episodes import fold
 from engine.facts.manifest import Manifest
 from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
+from engine.facts.stretches import OPEN, covered, joined
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 
 TIMED = ("fault", "symptom", "activity")
@@ -121,10 +122,10 @@ class _Placer:
         spec = self.vocabulary[item.kind]
         lag = item.lag if item.lag is not None else spec.lag
         ends = self._ends(item)
-        placed = _joined(item.source.path, *ends)
+        placed = joined(item.source.path, *ends)
         onset, local = _back(placed.utc, lag), _back(placed.local, lag)
         if spec.nature == "coverage":
-            onset, local = _certain(*ends), placed.local if _in_order(*ends) else Span()
+            onset, local = covered(*ends)
         fact = Fact(
             id="",
             kind=item.kind,
@@ -156,7 +157,7 @@ class _Placer:
             return Span()
         return self.book.place(sample.when, sample.source.path, sample.host, "state").utc
 
-    def _ends(self, item: Observation) -> tuple[Placed | None, Placed | None]:
+    def _ends(self, item: Observation) -> tuple[Placed, Placed]:
         """The stamp of an observation, twice, or else the stamps that it lies between."""
         path, host = item.source.path, item.host
         family = self.families.get(path) or ("job" if item.kind.startswith(("job.", "comm.")) else "host")
@@ -164,7 +165,7 @@ class _Placer:
             placed = self.book.place(item.when, path, host, family)
             return placed, placed
         first, last = (
-            self.book.place(reading, path, host, family) if reading is not None else None
+            self.book.place(reading, path, host, family) if reading is not None else OPEN
             for reading in (item.after, item.until)
         )
         return first, last
@@ -186,44 +187,6 @@ def _families(observations: Iterable[Observation]) -> dict[str, str]:
         if item.kind == COVERAGE_KIND:
             found[item.source.path].add("job" if item.fields.get("class") in JOB_SOURCES else "host")
     return {path: next(iter(families)) for path, families in found.items() if len(families) == 1}
-
-
-def _joined(path: str, first: Placed | None, last: Placed | None) -> Placed:
-    """From the earliest moment of one stamp to the latest of another; on a clock where both are of one clock."""
-    known = [end for end in (first, last) if end is not None]
-    if first is last and first is not None:
-        return first
-    clocks = {end.clock for end in known}
-    notes = tuple(sorted({note for end in known for note in end.assumptions}))
-    utc = _between(first and first.utc, last and last.utc)
-    if len(clocks) != 1:
-        return Placed(f"none:{path}", Span(), utc, notes)
-    return Placed(clocks.pop(), _between(first and first.local, last and last.local), utc, notes)
-
-
-def _between(first: Span | None, last: Span | None) -> Span:
-    """All moments between two stamps, in whichever order they stand."""
-    earliest, latest = first and first.earliest, last and last.latest
-    if earliest is not None and latest is not None and earliest > latest:
-        assert first is not None
-        assert last is not None
-        return Span(last.earliest, first.latest)
-    return Span(earliest, latest)
-
-
-def _in_order(first: Placed | None, last: Placed | None) -> bool:
-    begins, ends = first and first.local.earliest, last and last.local.latest
-    return begins is None or ends is None or begins <= ends
-
-
-def _certain(first: Placed | None, last: Placed | None) -> Span:
-    """What lies between two stamps in UTC whatever the clock: the doubt about it narrows, instead of widening.
-
-    Both stamps are of one clock and move together, so that a moment is certainly covered only if the latest possible
-    begin lies before it and the earliest possible end after it.
-    """
-    begins, ends = first and first.utc.latest, last and last.utc.earliest
-    return Span(begins, ends) if begins is not None and ends is not None and begins <= ends else Span()
 
 
 def _back(span: Span, lag: tuple[int, int]) -> Span:

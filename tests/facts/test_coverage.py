@@ -23,9 +23,10 @@ NO_KILL = Rule(
 HOURS = ("2026-03-01T08:00:00", "2026-03-01T12:00:00")
 
 
-def covers(first: Reading | None, last: Reading | None, source: str = "kernel_log", **given: object) -> Observation:
-    given.setdefault("path", "logs/n1.log")
-    return seen("coverage.source", line=0, lines=10, after=first, until=last, host="n1", **{"class": source}, **given)
+def covers(
+    first: Reading | None, last: Reading | None, source: str = "kernel_log", path: str = "logs/n1.log"
+) -> Observation:
+    return seen("coverage.source", path, 0, lines=10, after=first, until=last, host="n1", **{"class": source})
 
 
 def covered(item: Observation, manifest: Manifest | None = None) -> Fact:
