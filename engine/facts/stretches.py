@@ -28,9 +28,9 @@ def joined(path: str, first: Placed, last: Placed) -> Placed:
 def covered(first: Placed, last: Placed) -> tuple[Span, Span]:
     """What a log from ``first`` to ``last`` certainly covers, in UTC and on its own clock.
 
-    The clock may be wrong, but moves both stamps alike: a moment is certainly covered only if the latest possible begin lies
-    before it and the earliest possible end after it. On its own clock a log covers what its stamps say, and nothing
-    where they run backwards.
+    The clock may be wrong, but moves both stamps alike: a moment is certainly covered only if the latest possible
+    begin lies before it and the earliest possible end after it. On its own clock a log covers what its stamps say,
+    and nothing where they run backwards.
     """
     local = Span(first.local.earliest, last.local.latest) if first.clock == last.clock else Span()
     forward = local.earliest is None or local.latest is None or local.earliest <= local.latest

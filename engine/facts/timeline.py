@@ -206,7 +206,7 @@ def _trust_lines(facts: Sequence[Fact]) -> list[Fact]:
         start, end = fact.local.earliest, fact.local.latest
         if fact.sequence is not None and end is not None and latest_start.get(key, end) > end:
             fact = replace(fact, sequence=None)
-        if fact.sequence is not None and start is not None:
+        if start is not None:
             latest_start[key] = max(start, latest_start.get(key, start))
         result.append(fact)
     return result

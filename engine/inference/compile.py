@@ -137,16 +137,16 @@ def check_size(rules: Sequence[Rule], vocabulary: Vocabulary) -> None:
 def _surely_fits(rule: Rule) -> bool:
     """Whether a rule stays below all limits by the mere number of its conditions and relations.
 
-    An order alone has three alternatives, a distance doubles them, and so does coverage; there are not more parts than
-    conditions. Every relation makes at most three comparisons, and so does what is compared anyway.
+    An order has five alternatives, a distance doubles them, and so does coverage; there are not more parts than
+    conditions. Every relation makes at most four comparisons, and so does what is compared anyway.
     """
     conditions = list(simple(rule.when))
     alternatives = 1
     for condition in conditions:
-        alternatives *= 3 ** len(condition.order) * 2 ** len(condition.within)
+        alternatives *= 5 ** len(condition.order) * 2 ** len(condition.within)
         alternatives *= 2 if isinstance(condition, AbsentCondition) else 1
         relations = len(condition.joins) + len(condition.order) + len(condition.within)
-        if 3 * (relations + 1) + len(conditions) > MOST_COMPARISONS:
+        if 4 * (relations + 1) + len(conditions) > MOST_COMPARISONS:
             return False
     few = alternatives <= MOST_PREVENTED and alternatives * len(conditions) <= MOST_CONJUNCTIONS
     return few and len(conditions) < MOST_FACTS
@@ -285,30 +285,37 @@ def _constants(test: Test) -> Iterator[Constant]:
 
 def _time(orders: Sequence[Precedes], withins: Sequence[Within], slot: int) -> list[tuple[Comparison, ...]]:
     """The alternative ways in which orders and distances to one other fact hold."""
-    by_clock: list[tuple[Comparison, ...]] = []
+    alternatives: list[tuple[Comparison, ...]] = []
     for basis, clocks in CLOCKS:
         clock = Comparison(("clock",), clocks, slot, ("clock",))
         near = tuple(itertools.chain(*(_near(within, basis, slot) for within in withins)))
-        ways: list[list[tuple[Comparison, ...]]] = [
-            [(_earlier(order, basis, slot),), _file_order(order, slot)] for order in orders
-        ]
-        by_clock += [(clock, *near, *itertools.chain(*chosen)) for chosen in itertools.product(*ways)]
-    if len(orders) == 1 and not withins:  # the order in a file holds whatever the clocks
-        return [by_clock[0], by_clock[2], _file_order(orders[0], slot)]
-    return by_clock
+        ways = [_ways(order, basis, slot) for order in orders]
+        alternatives += [(clock, *near, *itertools.chain(*chosen)) for chosen in itertools.product(*ways)]
+    return alternatives
 
 
-def _earlier(order: Precedes, basis: str, slot: int) -> Comparison:
+def _ways(order: Precedes, basis: str, slot: int) -> list[tuple[Comparison, ...]]:
+    """The ways in which an order is certain on one clock (``local``) or across two: :func:`engine.facts.model.before`.
+
+    The clock tells, or the lines of one file tell and the clock does not contradict; of two clocks neither of them may
+    be contradicted by the lines.
+    """
+    same_file = Comparison(("file",), "==", slot, ("file",))
+    other_file = Comparison(("file",), "!=", slot, ("file",))
     if order.relation == "before":
-        return Comparison((basis, "latest"), "<", slot, (basis, "earliest"))
-    return Comparison((basis, "earliest"), ">", slot, (basis, "latest"))
-
-
-def _file_order(order: Precedes, slot: int) -> tuple[Comparison, ...]:
-    file = Comparison(("file",), "==", slot, ("file",))
-    if order.relation == "before":
-        return (file, Comparison(("line",), "<", slot, ("sequence",)))
-    return (file, Comparison(("sequence",), ">", slot, ("line",)))
+        by_clock = Comparison((basis, "latest"), "<", slot, (basis, "earliest"))
+        not_opposed = Comparison((basis, "earliest"), "<=", slot, (basis, "latest"))
+        by_line = Comparison(("line",), "<", slot, ("sequence",))
+        no_line_opposes = Comparison(("sequence",), "<=", slot, ("line",))
+    else:
+        by_clock = Comparison((basis, "earliest"), ">", slot, (basis, "latest"))
+        not_opposed = Comparison((basis, "latest"), ">=", slot, (basis, "earliest"))
+        by_line = Comparison(("sequence",), ">", slot, ("line",))
+        no_line_opposes = Comparison(("line",), ">=", slot, ("sequence",))
+    lines_tell = (same_file, by_line, not_opposed)
+    if basis == "local":
+        return [(by_clock,), lines_tell]
+    return [(by_clock, other_file), (by_clock, same_file, no_line_opposes), lines_tell]
 
 
 def _near(within: Within, basis: str, slot: int) -> tuple[Comparison, ...]:

@@ -255,11 +255,16 @@ class Brute:
         return value
 
     def _precedes(self, first: Fact, second: Fact) -> bool:
+        by_line = self._line_tells(first, second)
+        (a, b), (c, d) = self._spans(first, second)
+        if b is not None and c is not None and b < c:
+            return not (first.clock != second.clock and self._line_tells(second, first))
+        later = a is not None and d is not None and d < a
+        return by_line and not later
+
+    def _line_tells(self, first: Fact, second: Fact) -> bool:
         one_file = first.source.path == second.source.path
-        if one_file and second.sequence is not None and first.source.line < second.sequence:
-            return True
-        (_, ends), (starts, _) = self._spans(first, second)
-        return ends is not None and starts is not None and ends < starts
+        return one_file and second.sequence is not None and first.source.line < second.sequence
 
     def _spans(self, one: Fact, other: Fact) -> list[tuple[int | None, int | None]]:
         spans = (one.local, other.local) if one.clock == other.clock else (one.onset, other.onset)

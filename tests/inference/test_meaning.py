@@ -89,6 +89,24 @@ class TestOrder:
         late = [fact("k", OOM, path="a.log", line=3), fact("e", EXIT, path="a.log", line=5)]
         assert fired(self.RULE, *late) == []
 
+    def test_lines_that_contradict_their_one_clock_are_not_believed(self) -> None:
+        facts = [
+            fact("e", EXIT, 0, host="n1", path="a.log", line=3, ordered=True),
+            fact("k", OOM, 9, host="n1", path="a.log", line=2),
+        ]
+        assert fired(self.RULE, *facts) == []
+        assert fired(rule(want(OOM), want(EXIT, "b", before=["a"])), *facts) == ["a=k b=e"]
+
+    def test_lines_that_contradict_two_clocks_are_no_order(self) -> None:
+        facts = [
+            fact("e", EXIT, 0, host="n1", path="a.log", line=3, ordered=True),
+            fact("k", OOM, 9, host="n2", path="a.log", line=2),
+        ]
+        assert fired(self.RULE, *facts) == []
+        assert fired(rule(want(OOM), want(EXIT, "b", before=["a"])), *facts) == []
+        agreeing = [facts[0], fact("k", OOM, 9, host="n2", path="a.log", line=4)]
+        assert fired(rule(want(OOM), want(EXIT, "b", before=["a"])), *agreeing) == ["a=k b=e"]
+
     def test_open_ends_are_no_order(self) -> None:
         facts = [fact("k", OOM, (0, None), host="n1"), fact("e", EXIT, (5, None), host="n1")]
         assert fired(self.RULE, *facts) == []
