@@ -25,6 +25,7 @@ from engine.rules.model import (
     AnyCondition,
     Condition,
     FactCondition,
+    Join,
     Precedes,
     Rule,
     Test,
@@ -50,7 +51,8 @@ ROLES: tuple[Role, ...] = ("none", "coverage", "fact")
 
 Property = tuple[Scalar, ...]
 """What is sent of a fact: ("field", name), ("id",), ("ordinal",), ("file",), ("line",), ("sequence",), ("clock",),
-("local", "earliest"), ("covers local", "latest") ..., ("in", field, values), ("unexplained",), ("missing",)."""
+("local", "earliest"), ("covers local", "latest") ..., ("in", field, values), ("unexplained",), ("missing",),
+("everywhere", coverage class)."""
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 
@@ -201,6 +203,10 @@ class _Planner:
         if absent:
             spec = self.vocabulary[absent.kind]
             if spec.absence is not None:
+                if not _on_hosts(absent):
+                    place = [condition.alias for _, condition in chain].index(absent.anchor)
+                    covered = Constant(("everywhere", spec.absence), "==", 1)
+                    choices[place] = [replace(one, constants=(*one.constants, covered)) for one in choices[place]]
                 choices.append(_covering(absent, spec.absence, earlier, len(chain)))
             same = [slot for slot, condition in chain if condition.kind == absent.kind]
             others = tuple(Comparison(("ordinal",), "!=", slot, ("ordinal",)) for slot in same)
@@ -325,12 +331,15 @@ def _near(within: Within, basis: str, slot: int) -> tuple[Comparison, ...]:
     )
 
 
+def _on_hosts(absent: AbsentCondition) -> list[Join]:
+    """The joins that say on which host nothing must be; without any it is everywhere."""
+    return [join for join in absent.joins if join.field == "host" and join.operator == "=="]
+
+
 def _covering(absent: AbsentCondition, coverage: str, slots: Mapping[str, int], slot: int) -> list[Pattern]:
     anchor = slots[absent.anchor]
     hosts = tuple(
-        Comparison(("field", "host"), "==", slots[join.alias], _field(join.other))
-        for join in absent.joins
-        if join.field == "host" and join.operator == "=="
+        Comparison(("field", "host"), "==", slots[join.alias], _field(join.other)) for join in _on_hosts(absent)
     )
     constants = [Constant(("field", "class"), "==", coverage)]
     if hosts:

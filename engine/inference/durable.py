@@ -30,6 +30,7 @@ from engine.inference.encoding import (
 from engine.inference.items import Item
 from engine.inference.matches import Match
 from engine.inference.parts import Frame
+from engine.inference.silence import Silence
 from engine.rules.model import Rule
 
 
@@ -141,9 +142,9 @@ class DurableRules:
         self._number = 0
         self.layers = [self._layer(place, rules) for place, rules in enumerate(layers)]
 
-    def session(self, layer: int, items: Sequence[Item], explained: frozenset[str]) -> DurableSession:
+    def session(self, layer: int, items: Sequence[Item], explained: frozenset[str], silence: Silence) -> DurableSession:
         """The rules of a layer over the facts of an incident."""
-        return DurableSession(self.layers[layer], self.schema, items, explained)
+        return DurableSession(self.layers[layer], Writers(self.schema, explained, silence), items)
 
     def close(self) -> None:
         """Free everything that the C core holds."""
@@ -179,9 +180,9 @@ class DurableRules:
 class DurableSession:
     """One layer of rules over the facts of one incident."""
 
-    def __init__(self, layer: Layer, schema: Schema, items: Sequence[Item], explained: frozenset[str]) -> None:
+    def __init__(self, layer: Layer, writers: Writers, items: Sequence[Item]) -> None:
         self._layer = layer
-        self._writers = Writers(schema, explained)
+        self._writers = writers
         self._records: dict[int, set[Frame]] = {}
         self._items: dict[int, Item] = {}
         self._found: dict[int, list[Match]] = {}

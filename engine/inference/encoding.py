@@ -19,6 +19,7 @@ from engine.facts.vocabulary import Vocabulary
 from engine.inference.checks import LARGEST
 from engine.inference.compile import MISSING, Comparison, Conjunction, Constant, Pattern, Property, Role
 from engine.inference.items import ID, Item
+from engine.inference.silence import Silence
 
 NO_VALUE = -(2**63) + 1
 """Stands for a missing value; no value of a fact has this number."""
@@ -161,10 +162,11 @@ BOOT_FACT = f'{{"id":"boot","k":{BOOT},"z":1}}'
 class Writers:
     """Writes the facts of one incident as JSON, each once for each role that its kind has."""
 
-    def __init__(self, schema: Schema, explained: frozenset[str]) -> None:
+    def __init__(self, schema: Schema, explained: frozenset[str], silence: Silence) -> None:
         self._schema = schema
         self._codes = schema.codes.copy()
         self._explained = explained
+        self._silence = silence
         self._formats: dict[str, list[Format]] = {}
 
     def texts(self, item: Item) -> Iterator[tuple[Sent, str]]:
@@ -182,12 +184,12 @@ class Writers:
             if code is not None:
                 properties = self._schema.properties.get((role, kind), {})
                 values = "".join(f',"{name}":%d' for name in properties.values())
-                readers = [reader(wanted, self._codes, self._explained) for wanted in properties]
+                readers = [reader(wanted, self._codes, self._explained, self._silence) for wanted in properties]
                 formats.append(((role, kind), f'{{"id":"{letter}%d","k":{code},"z":1{values}}}', readers))
         return formats
 
 
-def reader(wanted: Property, codes: Codes, explained: frozenset[str]) -> Callable[[Item], int]:
+def reader(wanted: Property, codes: Codes, explained: frozenset[str], silence: Silence) -> Callable[[Item], int]:
     """The function that reads a property's number from a fact."""
     what, *rest = wanted
     if what == "field":
@@ -196,6 +198,8 @@ def reader(wanted: Property, codes: Codes, explained: frozenset[str]) -> Callabl
     if what == "in":
         field_name, values = str(rest[0]), frozenset(rest[1:])
         return lambda item: int(item.values.get(field_name) in values)
+    if what == "everywhere":
+        return lambda item: int(silence.everywhere(str(rest[0]), item.fact))
     if what == "unexplained":
         return lambda item: int(item.id not in explained)
     if wanted == MISSING:

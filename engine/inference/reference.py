@@ -15,8 +15,9 @@ counted condition or ``any`` may not.
 
 **absent.** Nothing of the kind passes, other than the facts bound to aliases that are in sight; and a
 ``coverage.source`` fact of the kind's absence class, on the host that a ``host ==`` join asks for, contains the onset
-of the anchor: both ends of both spans must be bounded. A kind of nature ``derived`` without absence class needs no
-coverage, because what rules derive is known in full.
+of the anchor: both ends of both spans must be bounded. Without such a join there is one for every host of the incident
+(:class:`engine.inference.silence.Places`). A kind of nature ``derived`` without absence class needs no coverage,
+because what rules derive is known in full.
 
 **any.** At least one branch holds, read as a rule's conditions given the aliases outside. Its facts differ from the
 plainly bound ones outside.
@@ -30,11 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from engine.facts.model import Fact, Order, Scalar, Span, before
+from engine.facts.model import Fact, Order, Scalar, before
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 from engine.inference.aliases import named
 from engine.inference.items import Item
 from engine.inference.matches import NOTHING, Match, Witness, enough
+from engine.inference.silence import Places, contains, spans
 from engine.inference.strata import Asked
 from engine.rules.model import COMPARISONS, AbsentCondition, AnyCondition, Condition, FactCondition, Rule, Test
 
@@ -64,12 +66,14 @@ class ReferenceSession:
         vocabulary: Vocabulary,
         items: Sequence[Item],
         explained: frozenset[str],
+        places: Places,
         stopped: dict[str, None],
     ) -> None:
         self.rules = rules
         self.asked = asked
         self.vocabulary = vocabulary
         self.explained = explained
+        self.places = places
         self.stopped = stopped
         self._kinds: dict[str, list[Item]] = {}
         self._indexes: dict[object, dict[tuple[Scalar | None, ...], list[Item]]] = {}
@@ -181,10 +185,13 @@ class ReferenceSession:
             for item in self._kinds.get(COVERAGE_KIND, ())
             if item.get("class") == spec.absence
             and all(host is not None and item.get("host") == host for host in hosts)
-            and _contains(item.fact, anchor)
+            and contains(item.fact, anchor)
         ]
+        everywhere = frozenset() if hosts else self.places.of(spec.absence)
+        if not covering or everywhere - {item.get("host") for item in covering}:
+            return False
         witness.coverage |= {*covering}
-        return bool(covering)
+        return True
 
     # --- facts ---
 
@@ -235,23 +242,9 @@ def _passes(test: Test, item: Item) -> bool:
     return value is not None and COMPARISONS[test.operator](value, test.value)
 
 
-def _spans(first: Fact, second: Fact) -> tuple[Span, Span]:
-    """The onsets on the common clock, else in UTC."""
-    return (first.local, second.local) if first.clock == second.clock else (first.onset, second.onset)
-
-
 def _further(first: Fact, second: Fact, microseconds: int) -> bool:
-    one, other = _spans(first, second)
+    one, other = spans(first, second)
     return any(
         ends is not None and starts is not None and starts - ends > microseconds
         for ends, starts in ((one.latest, other.earliest), (other.latest, one.earliest))
     )
-
-
-def _contains(covering: Fact, anchor: Fact) -> bool:
-    outer, inner = _spans(covering, anchor)
-    ends = (outer.earliest, inner.earliest, inner.latest, outer.latest)
-    if any(end is None for end in ends):
-        return False
-    low, start, stop, high = (end for end in ends if end is not None)
-    return low <= start and stop <= high

@@ -116,8 +116,9 @@ class AbsentCondition:
 
     Coverage: a ``coverage.source`` fact whose ``class`` is the kind's ``absence`` class in the vocabulary, whose
     host equals the host that the joins ask for (where they ask for one), and whose span contains the onset of
-    ``anchor`` (local spans on one clock, else UTC spans); all four ends have to be known. A kind of nature ``derived``
-    without such a class needs no coverage.
+    ``anchor`` (local spans on one clock, else UTC spans); all four ends have to be known. Where the joins ask for no
+    host there is one for every host of the incident. A kind of nature ``derived`` without such a class needs no
+    coverage.
     """
 
     kind: str

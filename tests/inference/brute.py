@@ -40,6 +40,7 @@ class Brute:
         self.rules = sorted(rules, key=lambda rule: rule.id)
         far = 2**60
         self.facts: list[Fact] = sorted((f for f in facts if f.scope == "incident"), key=lambda f: self._when(f, far))
+        self.given = [*self.facts]
         self.far = far
         self.explained: set[str] = set()
 
@@ -173,7 +174,7 @@ class Brute:
         spec = self.vocabulary[condition.kind]
         if spec.nature == "derived" and spec.absence is None:
             return set()
-        covering = set()
+        covering, shown = set(), set()
         for fact in self.facts:
             if fact.kind != "coverage.source" or self.value(fact, "class") != spec.absence:
                 continue
@@ -185,7 +186,23 @@ class Brute:
             (a, b), (c, d) = self._spans(fact, bound[condition.anchor])
             if None not in (a, b, c, d) and a <= c and d <= b:  # type: ignore[operator]
                 covering.add(fact.id)
+                shown.add(fact.host)
+        if not any((j.field, j.operator) == ("host", "==") for j in condition.joins):
+            for name in self._places(spec.absence):
+                if name not in shown:
+                    return None
         return covering or None
+
+    def _places(self, source: str | None) -> set[str]:
+        """Names of hosts, or for a class of switches of switches; none where one source speaks of all."""
+        if source in ("scheduler", "orchestrator"):
+            return set()
+        names: dict[bool, set[str]] = {True: set(), False: set()}
+        for fact in self.given:
+            if fact.host:
+                says = str(fact.fields.get("class")) if fact.kind == "coverage.source" else fact.kind
+                names[says.startswith(("switch.", "switch_"))].add(fact.host)
+        return names[True] if str(source).startswith("switch_") else names[False] - names[True]
 
     # --- facts ---
 

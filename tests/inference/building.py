@@ -28,6 +28,7 @@ VOCABULARY = Vocabulary(
             spec("host.oom_kill", absence="kernel_log", process="str", pid="int", share="float", fatal="bool"),
             spec("host.hung_task", absence="kernel_log", process="str", pid="int"),
             spec("job.process_exit", absence="job_log", signal="int", pid="int"),
+            spec("job.cancelled", absence="scheduler"),
             spec("comm.collective_timeout", "symptom", work="int"),
             spec("coverage.source", "coverage", **{"class": "str"}),
             spec("causal.explained", "derived", effect="str", cause="str", rule="str"),

@@ -20,6 +20,7 @@ from engine.inference.checks import refused
 from engine.inference.compile import compile_rules
 from engine.inference.encoding import Codes, HashCollision, Schema, Writers, check_hashes, fnv, rules_text
 from engine.inference.items import admit
+from engine.inference.silence import Places, Silence
 from engine.rules.model import AbsentCondition, AnyCondition, Rule, Test
 from tests.inference.building import VOCABULARY, coverage, fact, fired, joined, rule, run, want
 from tests.inference.generate import Generator
@@ -174,7 +175,7 @@ def test_d11_d12_d21_d22_facts_are_whole_numbers_under_our_own_ids() -> None:
             for spec in case.vocabulary.kinds.values()
         }
         items, _ = admit(case.incidents[0], fields)  # type: ignore[arg-type]
-        writers = Writers(schema, frozenset())
+        writers = Writers(schema, frozenset(), Silence(Places(case.incidents[0]), items))
         for item in items:
             for _, text in writers.texts(item):
                 assert pattern.fullmatch(text)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.facts.model import Fact
+from engine.inference import Engine
 from engine.rules.model import AbsentCondition, AnyCondition, Count, Emission, Precedes, Test, Within
-from tests.inference.building import coverage, explains, fact, fired, joined, rule, run, want
+from tests.inference.building import VOCABULARY, coverage, explains, fact, fired, joined, rule, run, want
 
 OOM = "host.oom_kill"
 HUNG = "host.hung_task"
 EXIT = "job.process_exit"
 TIMEOUT = "comm.collective_timeout"
+CANCELLED = "job.cancelled"
 
 
 def test_only_facts_of_the_incident_take_part() -> None:
@@ -229,9 +233,47 @@ class TestAbsent:
             assert fired(self.RULE, fact("e", EXIT, at, host="n1"), self.COVERED) == []
 
     def test_across_clocks_utc_decides(self) -> None:
-        elsewhere = rule(want(EXIT), AbsentCondition(OOM, "a"))
-        assert fired(elsewhere, fact("e", EXIT, 5, host="n2", wide=4), self.COVERED) == ["a=e"]
-        assert fired(elsewhere, fact("e", EXIT, 5, host="n2", wide=6), self.COVERED) == []
+        elsewhere = rule(want(EXIT), AbsentCondition(OOM, "a", joins=joined({"host": "a.host"})))
+        other = coverage("c", "kernel_log", 0, 10, host="n2")
+        other = replace(other, clock="n1")
+        assert fired(elsewhere, fact("e", EXIT, 5, host="n2", wide=4), other) == ["a=e"]
+        assert fired(elsewhere, fact("e", EXIT, 5, host="n2", wide=6), other) == []
+
+    NOWHERE = rule(want(EXIT), AbsentCondition(OOM, "a"))
+
+    def test_nowhere_is_known_only_where_every_host_is_covered(self) -> None:
+        other = coverage("d", "kernel_log", 0, 10, host="n2")
+        assert fired(self.NOWHERE, self.EXITED, self.COVERED) == ["a=e"]
+        seen_there = fact("t", TIMEOUT, 2, host="n2")
+        assert fired(self.NOWHERE, self.EXITED, self.COVERED, seen_there) == []
+        (firing,) = run(self.NOWHERE, self.EXITED, self.COVERED, seen_there, other).firings
+        assert firing.coverage == ("c", "d")
+        late = coverage("d", "kernel_log", 6, 10, host="n2")
+        assert fired(self.NOWHERE, self.EXITED, self.COVERED, seen_there, late) == []
+
+    def test_a_host_of_the_incident_of_which_there_is_no_file_is_not_covered(self) -> None:
+        for backend in ("durable", "reference"):
+            with Engine([self.NOWHERE], VOCABULARY, backend) as engine:
+                facts = (self.EXITED, self.COVERED)
+                assert len(engine.run(facts, ["n1"]).firings) == 1
+                assert engine.run(facts, ["n1", "n2"]).firings == ()
+
+    def test_a_switch_or_another_run_is_no_host_of_the_incident(self) -> None:
+        switch = coverage("s", "switch_log", 0, 10, host="leaf1")
+        before = fact("t", TIMEOUT, 2, host="n7", scope="other_run")
+        assert fired(self.NOWHERE, self.EXITED, self.COVERED, switch, before) == ["a=e"]
+
+    def test_one_scheduler_speaks_of_all_hosts(self) -> None:
+        none = rule(want(OOM), AbsentCondition(CANCELLED, "a"))
+        covered = coverage("c", "scheduler", 0, 10, clock="n1")
+        assert fired(none, fact("k1", OOM, 5, host="n1"), fact("k2", OOM, host="n2"), covered) == ["a=k1"]
+
+    def test_a_counted_alias_can_be_the_anchor_of_what_is_nowhere(self) -> None:
+        several = rule(want(EXIT, count=Count(2)), AbsentCondition(OOM, "a"))
+        exits = [fact(f"e{n}", EXIT, n, host="n1") for n in (5, 6, 11)]
+        (firing,) = run(several, *exits, self.COVERED).firings
+        assert set(firing.facts("a")) == {"e5", "e6"}
+        assert fired(several, *exits[1:], self.COVERED) == []
 
     def test_an_alias_without_the_host_cannot_be_covered(self) -> None:
         assert fired(self.RULE, fact("e", EXIT, 5, clock="n1"), self.COVERED) == []
