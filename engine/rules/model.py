@@ -183,6 +183,8 @@ class EvidenceRule:
     place: Place
     variants: tuple[tuple[Condition, ...], ...] = ()
     """Further conjunctions, one for each other choice of kinds where a condition names alternatives."""
+    apart: bool = False
+    """Whether it is meant that nothing relates its facts to each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,8 @@ class PropagationRule:
     verified: bool = True
     variants: tuple[tuple[Condition, ...], ...] = ()
     """As of :class:`EvidenceRule`."""
+    apart: bool = False
+    """Whether it is meant that cause and effect need have no field in common."""
 
 
 @dataclass(frozen=True, slots=True)
