@@ -18,6 +18,7 @@ from engine.facts.model import Scalar
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 from engine.inference.aliases import named
 from engine.inference.parts import Counted, Either, Group, Leaf
+from engine.inference.ranks import ALL, RANK, looked_at, of_absent
 from engine.inference.results import InvalidRules, Refusal
 from engine.inference.strata import simple
 from engine.rules.model import (
@@ -44,20 +45,22 @@ MOST_PREVENTED = 48
 MOST_COMPARISONS = 24
 """Comparisons of one pattern with earlier ones; the C core keeps 31 terms."""
 
-Role = Literal["fact", "none", "coverage"]
-"""A fact is sent once for each role that it plays: to match, to prevent a match, to cover a time."""
-
-ROLES: tuple[Role, ...] = ("none", "coverage", "fact")
+Role = Literal["fact", "each", "none", "none of each", "coverage"]
+"""A fact is sent once for each role that it plays: to match, to prevent a match, to cover a time. To match or prevent
+for one of its ranks at a time (``each``) it is sent once for each of them."""
 
 Property = tuple[Scalar, ...]
 """What is sent of a fact: ("field", name), ("id",), ("ordinal",), ("file",), ("line",), ("sequence",), ("clock",),
 ("local", "earliest"), ("covers local", "latest") ..., ("in", field, values), ("unexplained",), ("missing",),
-("everywhere", coverage class)."""
+("everywhere", coverage class), ("rank",), ("number of rank",)."""
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 
 CLOCKS: tuple[tuple[str, Operator], ...] = (("local", "=="), ("onset", "!="))
 """Facts of one clock are compared by their local spans, others by their UTC spans."""
+
+NUMBER_OF_RANK: Property = ("number of rank",)
+"""The property that counts the ranks of a fact that is sent by rank."""
 
 MISSING: Property = ("missing",)
 """The property whose value is the one that stands for no value."""
@@ -123,7 +126,7 @@ def compile_rules(rules: Sequence[Rule], vocabulary: Vocabulary) -> list[Plan]:
     refusals: list[Refusal] = []
     leaves = itertools.count()
     for rule in rules:
-        planner = _Planner(rule, vocabulary, leaves)
+        planner = _Planner(rule, vocabulary, leaves, looked_at(rule.when))
         plans.append(planner.plan())
         refusals += [Refusal(rule.id, reason) for reason in planner.too_large]
     if refusals:
@@ -159,6 +162,7 @@ class _Planner:
     rule: Rule
     vocabulary: Vocabulary
     leaves: Iterator[int]
+    ranks: Mapping[str, int] = field(default_factory=dict)
     conjunctions: list[Conjunction] = field(default_factory=list)
     too_large: list[str] = field(default_factory=list)
 
@@ -196,8 +200,9 @@ class _Planner:
         chain = [(slot, condition) for slot, (_, condition) in in_order]
         earlier: dict[str, int] = {}
         choices: list[list[Pattern]] = []
-        for slot, condition in chain:
-            choices.append(_patterns("fact", condition, slot, earlier))
+        for place, (slot, condition) in enumerate(chain):
+            patterns = _patterns("each" if condition.alias in self.ranks else "fact", condition, slot, earlier)
+            choices.append([self._by_rank(pattern, condition, chain[:place]) for pattern in patterns])
             earlier[condition.alias] = slot
         prevented: list[Pattern] = []
         if absent:
@@ -212,10 +217,26 @@ class _Planner:
             others = tuple(Comparison(("ordinal",), "!=", slot, ("ordinal",)) for slot in same)
             prevented = [
                 replace(pattern, comparisons=(*pattern.comparisons, *others))
-                for pattern in _patterns("none", absent, -1, earlier)
+                for pattern in _patterns("none of each" if of_absent(absent) else "none", absent, -1, earlier)
             ]
         self._add(leaf.index, choices, prevented)
         return leaf
+
+    def _by_rank(self, pattern: Pattern, condition: FactCondition, before: Sequence[tuple[int, Condition]]) -> Pattern:
+        """Of a fact taken rank by rank no two ranks are bound at once, and only as many are looked at as needed."""
+        same = [
+            (slot, other.alias)
+            for slot, other in before
+            if isinstance(other, FactCondition) and other.kind == condition.kind
+        ]
+        others = tuple(
+            Comparison(("ordinal",), "!=", slot, ("ordinal",))
+            for slot, alias in same
+            if condition.alias in self.ranks or alias in self.ranks
+        )
+        most = self.ranks.get(condition.alias, ALL)
+        few = () if most == ALL else (Constant(NUMBER_OF_RANK, "<", most),)
+        return replace(pattern, constants=(*pattern.constants, *few), comparisons=(*pattern.comparisons, *others))
 
     def _add(self, leaf: int, choices: Sequence[Sequence[Pattern]], prevented: Sequence[Pattern]) -> None:
         number = 1
@@ -249,7 +270,7 @@ def _patterns(
     joins: list[Comparison] = []
     for join in condition.joins:
         if join.alias in earlier:
-            own, other, at = _field(join.field), _field(join.other), earlier[join.alias]
+            own, other, at = _joined(join.field), _joined(join.other), earlier[join.alias]
             constants.append(Constant(own, "!=", None))
             joins.append(Comparison(own, join.operator, at, other))
             if join.operator == "!=":
@@ -268,6 +289,11 @@ def _patterns(
         Pattern(role, condition.kind, slot, unique, tuple(dict.fromkeys([*joins, *itertools.chain(*chosen)])))
         for chosen in itertools.islice(itertools.product(*relations), MOST_CONJUNCTIONS + 1)
     ]
+
+
+def _joined(name: str) -> Property:
+    """What a join compares: whoever is joined on the rank is taken rank by rank."""
+    return ("rank",) if name == RANK else _field(name)
 
 
 def _field(name: str) -> Property:

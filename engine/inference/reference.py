@@ -8,6 +8,10 @@ to *pairwise different* facts, given that all its other conditions hold too. ``b
 order (:func:`engine.facts.model.before` says YES). ``within`` fails only where the onsets are certainly further apart:
 on one clock by their local spans, else by their UTC spans; an unbounded end is never certainly far.
 
+**Ranks.** An episode of several ranks (no ``rank``, several ``ranks``) satisfies joins on the rank by any of its ranks,
+the same one in all joins of its alias, and counts once for each in ``distinct`` ranks. It remains one fact: it is bound
+once, whichever of its ranks a rule holds for, and a test of its rank finds none.
+
 **count.** A counted alias stands for each of several facts. A fact counts if it is not bound by a plain condition and
 every condition of the rule that names the alias holds with the fact in its place. The condition holds if enough facts
 count (:func:`engine.inference.matches.enough`). A plain condition or an absence may name a counted alias; another
@@ -35,7 +39,8 @@ from engine.facts.model import Fact, Order, Scalar, before
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 from engine.inference.aliases import named
 from engine.inference.items import Item
-from engine.inference.matches import NOTHING, Match, Witness, enough
+from engine.inference.matches import NOTHING, Match, Named, Witness, collapsed, enough
+from engine.inference.ranks import looked_at, of_absent
 from engine.inference.silence import Places, contains, spans
 from engine.inference.strata import Asked
 from engine.rules.model import COMPARISONS, AbsentCondition, AnyCondition, Condition, FactCondition, Rule, Test
@@ -79,13 +84,14 @@ class ReferenceSession:
         self._indexes: dict[object, dict[tuple[Scalar | None, ...], list[Item]]] = {}
         self._found: dict[int, list[Match]] = {}
         self._checks = 0
+        self._ranks: Mapping[str, int] = {}
         self._add(items)
 
     def matches(self) -> list[Match]:
         """Every match over all facts so far."""
         for index, rule in enumerate(self.rules):
             if index not in self._found and self.asked[index].needed <= self._kinds.keys():
-                self._found[index] = list(self._matches(rule))
+                self._found[index] = self._matches(rule)
         return [match for matches in self._found.values() for match in matches]
 
     def add(self, items: Sequence[Item]) -> None:
@@ -106,17 +112,18 @@ class ReferenceSession:
 
     # --- rules ---
 
-    def _matches(self, rule: Rule) -> Iterator[Match]:
+    def _matches(self, rule: Rule) -> list[Match]:
         self._checks = 0
-        number = 0
+        self._ranks = looked_at(rule.when)
+        found: list[tuple[tuple[Named, ...], Witness]] = []
         try:
             for bound, witness in self._solutions(rule.when, {}):
-                number += 1
-                if number > MOST_MATCHES:
+                if len(found) == MOST_MATCHES:
                     raise _StoppedRule
-                yield Match(rule, tuple(bound.items()), witness)
+                found.append((tuple(bound.items()), witness))
         except _StoppedRule:
             self.stopped[rule.id] = None
+        return collapsed(rule, found) if self._ranks else [Match(rule, *one) for one in found]
 
     def _solutions(self, conditions: Sequence[Condition], outer: Bound) -> Iterator[tuple[dict[str, Item], Witness]]:
         plain = [c for c in conditions if isinstance(c, FactCondition) and c.count is None]
@@ -201,19 +208,21 @@ class ReferenceSession:
             self._checks += 1
             if self._checks > MOST_CHECKS:
                 raise _StoppedRule
-            if all(item is not other for other in bound.values()) and self._related(condition, item, bound):
+            if all(item.whole is not other.whole for other in bound.values()) and self._related(condition, item, bound):
                 yield item
 
     def _candidates(self, condition: FactCondition | AbsentCondition, bound: Bound) -> Sequence[Item]:
         """Facts of the kind that pass the tests and, by an index, the equality joins."""
         joins = [j for j in condition.joins if j.operator == "==" and j.alias in bound]
-        key = (condition.kind, condition.tests, tuple(join.field for join in joins))
+        ranks = self._ranks.get(condition.alias, 0) if isinstance(condition, FactCondition) else of_absent(condition)
+        key = (condition.kind, condition.tests, tuple(join.field for join in joins), ranks)
         index = self._indexes.get(key)
         if index is None:
             index = self._indexes[key] = {}
             for item in self._kinds.get(condition.kind, ()):
                 if all(_passes(test, item) for test in condition.tests):
-                    index.setdefault(tuple(item.get(join.field) for join in joins), []).append(item)
+                    for one in item.by_rank(ranks) if ranks else (item,):
+                        index.setdefault(tuple(one.get(join.field) for join in joins), []).append(one)
         values = tuple(bound[join.alias].get(join.other) for join in joins)
         return () if None in values else index.get(values, ())
 

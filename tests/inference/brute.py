@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine.facts.model import Fact, Scalar, Source
 from engine.facts.vocabulary import Vocabulary
@@ -105,21 +105,27 @@ class Brute:
     # --- rules ---
 
     def _firings(self, rule: Rule) -> Iterator[Found]:
+        merged: dict[tuple[tuple[str, str], ...], Found] = {}
         for bound, found in self._solutions(rule, rule.when, {}):
-            yield Found(rule, tuple((alias, fact.id) for alias, fact in bound.items()), found.rest, found.coverage)
+            plain = tuple((alias, fact.id) for alias, fact in bound.items())
+            one = merged.setdefault(plain, Found(rule, plain))  # it may hold for several ranks of its facts
+            one.rest |= found.rest
+            one.coverage |= found.coverage
+        yield from merged.values()
 
     def _solutions(self, rule: Rule, conditions: Sequence[Condition], outer: Bound) -> Iterator[tuple[Bound, Found]]:
+        ranked = self._ranked(rule)
         plain = [c for c in conditions if isinstance(c, FactCondition) and not c.count]
         counted = [c for c in conditions if isinstance(c, FactCondition) and c.count]
         names = {c.alias for c in counted}
-        for facts in itertools.product(*([f for f in self.facts if f.kind == c.kind] for c in plain)):
+        for facts in itertools.product(*(self._taken(c.kind, c.alias in ranked) for c in plain)):
             bound = {**outer, **{c.alias: fact for c, fact in zip(plain, facts, strict=True)}}
-            if len({id(fact) for fact in bound.values()}) < len(bound):
+            if len({fact.id for fact in bound.values()}) < len(bound):
                 continue
             if not all(self._passes(c, bound[c.alias], bound) for c in plain):
                 continue
             found = Found(rule, ())
-            if all(self._counts(c, conditions, bound, found) for c in counted) and all(
+            if all(self._counts(c, c.alias in ranked, conditions, bound, found) for c in counted) and all(
                 self._holds(rule, c, bound, names, found) for c in conditions if not isinstance(c, FactCondition)
             ):
                 yield bound, found
@@ -141,11 +147,34 @@ class Brute:
         found.coverage |= covering or set()
         return covering is not None
 
-    def _counts(self, condition: FactCondition, conditions: Sequence[Condition], bound: Bound, found: Found) -> bool:
+    def _ranked(self, rule: Rule) -> set[str]:
+        """Aliases whose facts are taken for each of their ranks."""
+        found: set[str] = set()
+        for c in flat(rule.when):
+            for join in c.joins:
+                found |= {join.alias} if join.other == "rank" else set()
+                found |= {c.alias} if join.field == "rank" and isinstance(c, FactCondition) else set()
+            if isinstance(c, FactCondition) and c.count and "rank" in c.count.distinct:
+                found.add(c.alias)
+        return found
+
+    def _taken(self, kind: str, ranked: bool) -> list[Fact]:
+        """Facts of a kind, if asked for as one for each of their ranks."""
+        found: list[Fact] = []
+        for fact in self.facts:
+            if fact.kind == kind:
+                several = ranked and fact.rank is None and len(fact.ranks) > 1
+                found += [replace(fact, ranks=(rank,)) for rank in sorted({*fact.ranks})] if several else [fact]
+        return found
+
+    def _counts(
+        self, condition: FactCondition, ranked: bool, conditions: Sequence[Condition], bound: Bound, found: Found
+    ) -> bool:
         assert condition.count
         members = []
-        for fact in self.facts:
-            if fact in bound.values() or not self._passes(condition, fact, bound):
+        taken = {fact.id for fact in bound.values()}
+        for fact in self._taken(condition.kind, ranked):
+            if fact.id in taken or not self._passes(condition, fact, bound):
                 continue
             with_it = {**bound, condition.alias: fact}
             fits, coverage = True, set()
@@ -160,7 +189,9 @@ class Brute:
                 members.append(fact)
                 found.coverage |= coverage
         found.rest |= {(condition.alias, fact.id) for fact in members}
-        keys = [[self.value(fact, name) for name in condition.count.distinct] for fact in members]
+        if not condition.count.distinct:
+            return len({fact.id for fact in members}) >= condition.count.at_least
+        keys = [[self._joined_value(fact, name) for name in condition.count.distinct] for fact in members]
         return any(
             all(None not in key for key in chosen)
             and all(all(x != y for x, y in zip(a, b, strict=True)) for a, b in itertools.combinations(chosen, 2))
@@ -169,7 +200,13 @@ class Brute:
 
     def _absent(self, condition: AbsentCondition, bound: Bound) -> set[str] | None:
         """Ids of the facts that cover the absence; ``None`` where it does not hold."""
-        if any(self._passes(condition, fact, bound) for fact in self.facts if fact not in bound.values()):
+        ranked = any(join.field == "rank" for join in condition.joins)
+        others = {fact.id for fact in bound.values()}
+        if any(
+            self._passes(condition, fact, bound)
+            for fact in self._taken(condition.kind, ranked)
+            if fact.id not in others
+        ):
             return None
         spec = self.vocabulary[condition.kind]
         if spec.nature == "derived" and spec.absence is None:
@@ -222,7 +259,7 @@ class Brute:
     def _joined(self, condition: FactCondition | AbsentCondition, fact: Fact, bound: Mapping[str, Fact]) -> bool:
         for join in condition.joins:
             if join.alias in bound:
-                one, other = self.value(fact, join.field), self.value(bound[join.alias], join.other)
+                one, other = self._joined_value(fact, join.field), self._joined_value(bound[join.alias], join.other)
                 if one is None or other is None or (one == other) != (join.operator == "=="):
                     return False
         return True
@@ -261,6 +298,11 @@ class Brute:
         if name == "id":
             return fact.id
         return self.typed(fact.get(name), self.vocabulary[fact.kind].type_of(name))
+
+    def _joined_value(self, fact: Fact, name: str) -> Scalar | None:
+        if name == "rank" and fact.rank is None and len(fact.ranks) == 1:
+            return fact.ranks[0]
+        return self.value(fact, name)
 
     def typed(self, value: Scalar | None, wanted: str | None) -> Scalar | None:
         if wanted == "float" and isinstance(value, int) and not isinstance(value, bool):

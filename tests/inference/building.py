@@ -50,6 +50,7 @@ def fact(
     line: int = 1,
     ordered: bool = False,
     scope: Any = "incident",
+    ranks: tuple[int, ...] = (),
     **values: Scalar,
 ) -> Fact:
     """A fact at some seconds; ``wide`` seconds of doubt come on top of its UTC time, not of its local one."""
@@ -64,7 +65,7 @@ def fact(
     return Fact(
         fact_id, kind, values, Source(path or f"{fact_id}.log", line), onset=onset, local=local,
         clock=str(subject.get("host", "")) if clock is None else clock, sequence=line if ordered else None, scope=scope,
-        **subject,  # type: ignore[arg-type]
+        ranks=ranks, **subject,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

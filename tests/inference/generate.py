@@ -250,6 +250,8 @@ class Generator:
             if (spec.type_of(one) or "str") == (other.type_of(two) or "str")
         ]
         alike = [(one, two) for one, two in pairs if one == two] if self.chance(0.6) else pairs
+        if self.chance(0.25):
+            alike = [("rank", "rank")]
         return [Join(one, operator, alias, two) for one, two in [self.random.choice(alike)]]
 
     def emission(self, scope: dict[str, tuple[KindSpec, str]]) -> Emission:
@@ -302,13 +304,17 @@ class Generator:
             fields["effect"] = f"f{self.random.randint(0, 5)}"
         lies_at = self.random.randint(0, 20)
         line = self.random.randint(1, 9)
+        rank = self.random.choice([0, 1, 2, None])
+        several = rank is None and self.chance(0.6)
+        ranks = tuple(self.random.sample(range(4), self.random.randint(2, 3))) if several else ()
         return Fact(
             fact_id,
             spec.kind,
             fields,
             Source(self.random.choice(FILES), line),
             host=self.random.choice([*self.hosts, None]),
-            rank=self.random.choice([0, 1, 2, None]),
+            rank=rank,
+            ranks=ranks if rank is None else (rank,),
             peer=self.random.choice([*HOSTS, None, None]),
             onset=self.span(0 if covers else lies_at, 20 if covers else 3),
             local=self.span(0 if covers else lies_at, 20 if covers else 2),

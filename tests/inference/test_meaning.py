@@ -141,6 +141,82 @@ def test_within_fails_only_where_the_distance_is_certain(second: Fact, near: boo
     assert fired(pair, fact("k", OOM, 0, host="n1"), second) == ["a=k b=e"] * near
 
 
+class TestRanks:
+    """An episode of several ranks joins by any of them and remains one fact."""
+
+    SAME = rule(want(EXIT), want(TIMEOUT, "b", same={"rank": "a.rank"}))
+    OTHERS = rule(want(EXIT), want(TIMEOUT, "b", differ={"rank": "a.rank"}))
+    MANY = fact("t", TIMEOUT, ranks=(1, 2, 3))
+
+    @pytest.mark.parametrize(("rank", "found"), [(2, ["a=e b=t"]), (4, [])])
+    def test_it_shares_a_rank(self, rank: int, found: list[str]) -> None:
+        assert fired(self.SAME, fact("e", EXIT, rank=rank), self.MANY) == found
+
+    def test_two_episodes_share_a_rank(self) -> None:
+        assert fired(self.SAME, fact("e", EXIT, ranks=(0, 3, 4)), self.MANY) == ["a=e b=t"]
+        assert fired(self.SAME, fact("e", EXIT, ranks=(0, 4, 5)), self.MANY) == []
+
+    def test_a_fact_without_any_rank_shares_none(self) -> None:
+        assert fired(self.SAME, fact("e", EXIT), self.MANY) == []
+        assert fired(self.OTHERS, fact("e", EXIT), self.MANY) == []
+
+    def test_one_of_its_ranks_differs(self) -> None:
+        assert fired(self.OTHERS, fact("e", EXIT, rank=1), self.MANY) == ["a=e b=t"]
+        assert fired(self.OTHERS, fact("e", EXIT, rank=1), fact("t", TIMEOUT, rank=1)) == []
+
+    def test_the_same_rank_counts_in_all_joins(self) -> None:
+        both = rule(want(EXIT), want(OOM, "b"), want(TIMEOUT, "c", same={"rank": "a.rank"}, differ={"rank": "b.rank"}))
+        exit_ = fact("e", EXIT, rank=1)
+        assert fired(both, exit_, fact("k", OOM, rank=2), self.MANY) == ["a=e b=k c=t"]
+        assert fired(both, exit_, fact("k", OOM, rank=1), self.MANY) == []
+        chain = rule(want(EXIT), want(TIMEOUT, "b", same={"rank": "a.rank"}), want(OOM, "c", same={"rank": "b.rank"}))
+        assert fired(chain, exit_, self.MANY, fact("k", OOM, rank=2)) == []
+        assert fired(chain, exit_, self.MANY, fact("k", OOM, rank=1)) == ["a=e b=t c=k"]
+
+    def test_three_ranks_differ_from_two(self) -> None:
+        both = joined(None, {"rank": "a.rank"}) + joined(None, {"rank": "b.rank"})
+        third = rule(want(EXIT), want(OOM, "b"), replace(want(TIMEOUT, "c"), joins=both))
+        facts = (fact("e", EXIT, rank=1), fact("k", OOM, rank=2))
+        assert fired(third, *facts, self.MANY) == ["a=e b=k c=t"]
+        assert fired(third, *facts, fact("t", TIMEOUT, ranks=(1, 2))) == []
+
+    def test_it_is_not_two_facts(self) -> None:
+        two = rule(want(TIMEOUT), want(TIMEOUT, "b", differ={"rank": "a.rank"}))
+        assert fired(two, self.MANY) == []
+        assert fired(two, self.MANY, fact("u", TIMEOUT, rank=1)) == ["a=t b=u", "a=u b=t"]
+
+    def test_a_test_of_its_rank_finds_none(self) -> None:
+        known = Test("rank", "known", True)
+        same = rule(want(EXIT), want(TIMEOUT, "b", known, same={"rank": "a.rank"}))
+        assert fired(same, fact("e", EXIT, rank=2), self.MANY) == []
+
+    def test_it_counts_once_and_in_distinct_ranks_for_each(self) -> None:
+        assert fired(rule(want(TIMEOUT, count=Count(2))), self.MANY) == []
+        assert fired(rule(want(TIMEOUT, count=Count(3, ("rank",)))), self.MANY) == ["a=t"]
+        assert fired(rule(want(TIMEOUT, count=Count(4, ("rank",)))), self.MANY) == []
+
+    def test_what_is_absent_of_one_of_its_ranks(self) -> None:
+        cover = coverage("c", "job_log", 0, 10, host="n1")
+        wait = fact("t", TIMEOUT, 5, host="n1", ranks=(1, 2, 3))
+        alive = rule(want(TIMEOUT), AbsentCondition(EXIT, "a", joins=joined({"host": "a.host", "rank": "a.rank"})))
+        gone = [fact(f"e{rank}", EXIT, 4, host="n1", rank=rank) for rank in (1, 2, 3)]
+        assert fired(alive, wait, cover, *gone[:2]) == ["a=t"]
+        assert fired(alive, wait, cover, *gone) == []
+        assert fired(alive, wait, cover, fact("e", EXIT, 4, host="n1", ranks=(1, 2, 3))) == []
+        alone = rule(want(TIMEOUT), AbsentCondition(EXIT, "a", joins=joined({"host": "a.host"}, {"rank": "a.rank"})))
+        assert fired(alone, wait, cover, gone[2]) == ["a=t"]
+        assert fired(alone, wait, cover, *gone[1:]) == []
+
+    def test_a_thousand_ranks_that_differ_are_no_million_pairs(self) -> None:
+        facts = [
+            fact(name, kind, ranks=tuple(range(1024)))
+            for name, kind in (("e", EXIT), ("t", TIMEOUT), ("u", TIMEOUT), ("v", TIMEOUT))
+        ]
+        found = run([self.OTHERS, replace(self.SAME, id="s")], *facts)
+        assert len(found.firings) == 6
+        assert not found.note
+
+
 class TestCount:
     """A counted alias stands for several facts."""
 
