@@ -61,7 +61,7 @@ MOST_RULES = 16
 MOST_PROPERTIES = 240
 """Properties of a fact; the C core keeps at most 255, its own among them."""
 
-MOST_WORK = 2_500_000
+MOST_WORK = 1_900_000
 """Comparisons that one incident may cost, estimated beforehand; above, the C core takes seconds and gigabytes."""
 
 _STATE = "0"
