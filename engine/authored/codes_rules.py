@@ -195,6 +195,13 @@ RULE_CODES = (
         ignorable=True,
     ),
     Code(
+        "FF251",
+        "facts-unrelated",
+        "Facts of which an incident may have many, and nothing says what they have to do with each other.",
+        "Add same, differ, after, before or within; or apart: true if any of them will do, wherever it is.",
+        ignorable=True,
+    ),
+    Code(
         "FF260",
         "bad-suppression",
         "A suppression of a code that does not exist or cannot be suppressed.",

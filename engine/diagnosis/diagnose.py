@@ -32,7 +32,7 @@ def diagnose(
     timeline: Timeline, manifest: Manifest, pack: Pack, engine: Engine, warnings: Sequence[str] = ()
 ) -> Diagnosis:
     """Infer, build the causal graph, score the causes and say what is missing."""
-    inference = engine.run(timeline.facts)
+    inference = engine.run(timeline.facts, manifest.nodes)
     graph = build_graph(timeline.facts, inference.derived)
     hypotheses = build_hypotheses(
         inference.firings, pack.evidence, pack.leaves, graph, pack.vocabulary, manifest.window is not None

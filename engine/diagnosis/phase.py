@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from engine.facts.model import Fact, Order, before
+from engine.facts.model import SECOND, Fact, Order, before
 from engine.inference import Firing
 from engine.rules.model import FactCondition, Operator, Rule, Test
 
 PREFIX = "phase/"
+RECOVERY = "recovery"
 BY_CAUSE = 5
 """Order of the phase that the cause implies, among the orders of the profile's marks."""
 
@@ -19,11 +20,15 @@ _BOUNDS: Mapping[str, Operator] = {"min": ">=", "max": "<=", "above": ">", "belo
 def phase_rules(profile: Mapping[str, Any]) -> tuple[Rule, ...]:
     """Rules that find the marks; evaluated with the others. ``profile`` is the plain phases profile.
 
-    An entry of ``phases`` has ``phase`` and ``when`` (``fact``, one kind or several, and ``where``). The id of its
-    rules is ``phase/<order>/<phase>``, ``order`` being its own or its position; a mark of higher order counts more.
+    An entry of ``phases`` has ``phase`` and ``when`` (``fact``, one kind or several, and ``where``), and ``within_s``
+    where it only counts so shortly before the moment. The id of its rules is ``phase/<order>/<phase>/<within_s>``,
+    ``order`` being its own or its position; a mark of higher order counts more.
     """
     return tuple(
-        Rule(f"{PREFIX}{int(entry.get('order', position)):03d}/{entry['phase']}", (condition,))
+        Rule(
+            f"{PREFIX}{int(entry.get('order', position)):03d}/{entry['phase']}/{entry.get('within_s', '')}",
+            (condition,),
+        )
         for position, entry in enumerate(profile.get("phases", ()))
         for condition in _conditions(entry.get("when", {}))
     )
@@ -55,16 +60,64 @@ def phase_at(
     """The phase of the latest mark that does not certainly follow ``moment``.
 
     The phase in which the cause usually strikes counts more than what a fault alone suggests (marks of order 1) and
-    less than any mark that the job itself gave.
+    less than any mark that the job itself gave. Marks of an attempt that was certainly over when a later one began,
+    itself certainly before ``moment``, do not count.
     """
-    marks = [(BY_CAUSE, (-(2**62), "", 0), of_cause)] if of_cause else []
+    marks = [mark for mark in _marks(firings, facts) if _counts(mark, moment)]
+    restarts = [
+        mark.fact
+        for mark in marks
+        if mark.phase == RECOVERY and moment is not None and before(mark.fact, moment) is Order.YES
+    ]
+    found = [(BY_CAUSE, (-(2**62), "", 0), of_cause)] if of_cause else []
+    found += [
+        (mark.order, _latest(mark.fact), mark.phase)
+        for mark in marks
+        if not any(_over_before(mark.fact, restart) for restart in restarts)
+    ]
+    return max(found)[2] if found else None
+
+
+class _Mark(NamedTuple):
+    """A fact that marks a phase, and within how many microseconds before the moment it counts, where that matters."""
+
+    order: int
+    phase: str
+    within: int | None
+    fact: Fact
+
+
+def _marks(firings: Iterable[Firing], facts: Mapping[str, Fact]) -> Iterator[_Mark]:
     for firing in firings:
         if firing.rule_id.startswith(PREFIX):
-            _, order, phase = firing.rule_id.split("/", 2)
-            fact = facts[firing.bindings[0][1]]
-            if moment is None or before(moment, fact) is not Order.YES:
-                marks.append((int(order), _latest(fact), phase))
-    return max(marks)[2] if marks else None
+            _, order, phase, within = firing.rule_id.split("/", 3)
+            yield _Mark(int(order), phase, int(within) * SECOND if within else None, facts[firing.bindings[0][1]])
+
+
+def _counts(mark: _Mark, moment: Fact | None) -> bool:
+    if mark.within is None:
+        return moment is None or before(moment, mark.fact) is not Order.YES
+    return moment is not None and before(mark.fact, moment) is Order.YES and _near(mark.fact, moment, mark.within)
+
+
+def _near(mark: Fact, moment: Fact, microseconds: int) -> bool:
+    """Whether the moment is certainly no further from the mark than that."""
+    one_clock = mark.clock == moment.clock
+    begin = mark.local.earliest if one_clock else mark.onset.earliest
+    end = moment.local.latest if one_clock else moment.onset.latest
+    return begin is not None and end is not None and end - begin <= microseconds
+
+
+def _over_before(mark: Fact, restart: Fact) -> bool:
+    """Whether the last occurrence of the mark certainly lies before the restart."""
+    if before(mark, restart) is not Order.YES:
+        return False
+    if mark.last_source is None:
+        return True
+    if mark.last_source.path == restart.source.path and restart.sequence is not None:
+        return mark.last_source.line < restart.sequence
+    ends, begins = mark.reported.latest, restart.onset.earliest
+    return ends is not None and begins is not None and ends < begins
 
 
 def _latest(fact: Fact) -> tuple[int, str, int]:

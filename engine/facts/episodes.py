@@ -50,7 +50,9 @@ def _key(fact: Fact, spec: KindSpec, by_rank: bool) -> tuple[object, ...]:
         names = [name for name in spec.fold_by if name in fact.fields]
     values = tuple((name, fact.fields.get(name)) for name in names)
     rank = fact.rank if by_rank else None
-    return (fact.kind, fact.job, fact.host, rank, fact.device, fact.port, fact.peer, fact.scope, fact.clock, values)
+    file = fact.source.path if spec.nature == "coverage" else None
+    subject = (fact.job, fact.host, rank, fact.device, fact.port, fact.peer)
+    return (fact.kind, *subject, fact.scope, fact.clock, file, values)
 
 
 def _labels(fact: Fact) -> list[str]:

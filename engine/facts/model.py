@@ -106,6 +106,9 @@ class Fact:
     the fact's own clock ``clock`` (comparable only with facts of the same clock, and then without that widening).
     ``sequence`` is the line where order inside the file is trusted for the onset, else ``None``. ``as_read`` holds the
     subject fields whose name was joined with another (:mod:`engine.facts.identity`), as the source spells them.
+
+    Of ``coverage.source`` ``onset`` is what is certainly covered, narrowed by that doubt and not known where nothing
+    is; ``reported`` is where it may lie.
     """
 
     id: str
@@ -142,8 +145,11 @@ class Fact:
 def before(first: Fact, second: Fact) -> Order:
     """Whether the onset of ``first`` lies before the onset of ``second``.
 
-    Inside one file the order of lines decides where ``second`` reports without lag; on one clock the clock's own
-    readings decide; across clocks the widened UTC spans do. Where spans overlap the answer is ``CANNOT_TELL``.
+    On one clock the clock's own readings decide, across clocks the widened UTC spans; where these overlap, inside one
+    file, the order of lines decides where ``second`` reports without lag. Where the lines of a file contradict a clock
+    of their own, several processes wrote them and the clock is right; where they contradict two clocks, one of these is
+    further off than stated or the file is no record of what came first, and the answer is ``CANNOT_TELL``. Seen from
+    the other side the answer is the opposite one.
     """
     if _certainly_before(first, second):
         return Order.YES
@@ -153,8 +159,17 @@ def before(first: Fact, second: Fact) -> Order:
 
 
 def _certainly_before(first: Fact, second: Fact) -> bool:
-    if first.source.path == second.source.path and second.sequence is not None and first.source.line < second.sequence:
-        return True
+    if _by_clock(first, second):
+        return first.clock == second.clock or not _by_line(second, first)
+    return _by_line(first, second) and not _by_clock(second, first)
+
+
+def _by_line(first: Fact, second: Fact) -> bool:
+    one_file = first.source.path == second.source.path
+    return one_file and second.sequence is not None and first.source.line < second.sequence
+
+
+def _by_clock(first: Fact, second: Fact) -> bool:
     if first.clock == second.clock:
         ends, starts = first.local.latest, second.local.earliest
     else:

@@ -17,10 +17,14 @@ from engine.facts.identity.hosts import ADDRESS_KINDS, bare_address
 from engine.facts.manifest import Manifest
 from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
 from engine.facts.steps import diverging_steps
-from engine.facts.vocabulary import Vocabulary
+from engine.facts.stretches import OPEN, covered, joined
+from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 
 TIMED = ("fault", "symptom", "activity")
 """Natures whose facts happen at a time; only these can lie outside the window."""
+
+JOB_SOURCES = ("job_log", "scheduler", "orchestrator", "comm_state")
+"""Classes of sources whose stamps are those of jobs and their managers, which need not share a zone with the host."""
 
 MOST_RANKS = 1_000_000
 """A stated world size beyond this names no ranks: no job is that large."""
@@ -69,7 +73,7 @@ def build_timeline(
     observations = mark_bring_up(observations)
     samples.sort(key=lambda sample: (sample.source.path, sample.source.line, sample.counter))
     book = _clock_book(observations, manifest)
-    place = _Placer(book, vocabulary)
+    place = _Placer(book, vocabulary, _families(observations))
     risen = counter_facts(samples, counters, place.sample)
     observations.extend(item for item in risen if item.kind in vocabulary)
     _name_peers(observations)
@@ -103,7 +107,8 @@ def _statement(item: Observation) -> tuple[str, int, str, str]:
 
 
 def _fact_order(fact: Fact) -> tuple[int, str, int, str, str]:
-    earliest = fact.onset.earliest if fact.onset.earliest is not None else 2**62
+    span = fact.reported if fact.kind == COVERAGE_KIND else fact.onset
+    earliest = span.earliest if span.earliest is not None else 2**62
     subject = f"{fact.rank}|{fact.device}|{fact.port}|{fact.peer}|{fact.host}|{sorted(fact.fields.items())}"
     return (earliest, fact.source.path, fact.source.line, fact.kind, subject)
 
@@ -115,15 +120,19 @@ def _timed(fact: Fact, vocabulary: Vocabulary) -> bool:
 class _Placer:
     """Turns observations into facts with the clocks of one incident."""
 
-    def __init__(self, book: ClockBook, vocabulary: Vocabulary) -> None:
+    def __init__(self, book: ClockBook, vocabulary: Vocabulary, families: Mapping[str, str]) -> None:
         self.book = book
         self.vocabulary = vocabulary
+        self.families = families
 
     def fact(self, item: Observation) -> Fact:
         spec = self.vocabulary[item.kind]
         lag = item.lag if item.lag is not None else spec.lag
-        placed = self._placed(item)
-        onset = _back(placed.utc, lag)
+        ends = self._ends(item)
+        placed = joined(item.source.path, *ends)
+        onset, local = _back(placed.utc, lag), _back(placed.local, lag)
+        if spec.nature == "coverage":
+            onset, local = covered(*ends)
         fact = Fact(
             id="",
             kind=item.kind,
@@ -138,7 +147,7 @@ class _Placer:
             ranks=(item.rank,) if item.rank is not None else (),
             reported=placed.utc,
             onset=onset,
-            local=_back(placed.local, lag),
+            local=local,
             clock=placed.clock,
             sequence=item.source.line if lag == (0, 0) else None,
             adapter=item.adapter,
@@ -156,24 +165,18 @@ class _Placer:
             return Span()
         return self.book.place(sample.when, sample.source.path, sample.host, "state").utc
 
-    def _placed(self, item: Observation) -> Placed:
-        family = "job" if item.kind.startswith(("job.", "comm.")) else "host"
+    def _ends(self, item: Observation) -> tuple[Placed, Placed]:
+        """The stamp of an observation, twice, or else the stamps that it lies between."""
         path, host = item.source.path, item.host
+        family = self.families.get(path) or ("job" if item.kind.startswith(("job.", "comm.")) else "host")
         if item.when is not None:
-            return self.book.place(item.when, path, host, family)
-        ends = [
-            self.book.place(reading, path, host, family) if reading is not None else None
+            placed = self.book.place(item.when, path, host, family)
+            return placed, placed
+        first, last = (
+            self.book.place(reading, path, host, family) if reading is not None else OPEN
             for reading in (item.after, item.until)
-        ]
-        known = [end for end in ends if end is not None]
-        if not known:
-            return Placed(f"none:{path}", Span(), Span())
-        clock = known[0].clock if len({end.clock for end in known}) == 1 else f"none:{path}"
-        first, last = ends
-        notes = tuple(sorted({note for end in known for note in end.assumptions}))
-        local = Span(first.local.earliest if first else None, last.local.latest if last else None)
-        utc = Span(first.utc.earliest if first else None, last.utc.latest if last else None)
-        return Placed(clock, local if not clock.startswith("none:") else Span(), utc, notes)
+        )
+        return first, last
 
     def _outside_window(self, onset: Span, reported: Span) -> bool:
         window = self.book.manifest.window
@@ -183,6 +186,15 @@ class _Placer:
         too_early = starts is not None and reported.latest is not None and reported.latest < starts - WINDOW_MARGIN
         too_late = ends is not None and onset.earliest is not None and onset.earliest > ends + WINDOW_MARGIN
         return too_early or too_late
+
+
+def _families(observations: Iterable[Observation]) -> dict[str, str]:
+    """By file, whether its stamps are those of jobs or of hosts, where what it covers tells."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for item in observations:
+        if item.kind == COVERAGE_KIND:
+            found[item.source.path].add("job" if item.fields.get("class") in JOB_SOURCES else "host")
+    return {path: next(iter(families)) for path, families in found.items() if len(families) == 1}
 
 
 def _back(span: Span, lag: tuple[int, int]) -> Span:
@@ -202,7 +214,7 @@ def _trust_lines(facts: Sequence[Fact]) -> list[Fact]:
         start, end = fact.local.earliest, fact.local.latest
         if fact.sequence is not None and end is not None and latest_start.get(key, end) > end:
             fact = replace(fact, sequence=None)
-        if fact.sequence is not None and start is not None:
+        if start is not None:
             latest_start[key] = max(start, latest_start.get(key, start))
         result.append(fact)
     return result

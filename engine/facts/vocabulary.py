@@ -110,6 +110,15 @@ BRANCHES = ("job", "comm", "host", "nic", "switch")
 COVERAGE_KIND = "coverage.source"
 """The kind whose field ``class`` lists the coverage classes."""
 
+CENTRAL_SOURCES = ("scheduler", "orchestrator")
+"""Coverage classes of which one source speaks of all hosts."""
+
+
+def is_of_switches(source: str) -> bool:
+    """Whether sources of this coverage class are read from switches, not from hosts."""
+    return source.startswith("switch_")
+
+
 _KIND_KEYS = ("fields", "absence", "lag", "fold_by", "collect", "compare", "ticks", "lint")
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from engine.facts.model import Fact
 from engine.facts.vocabulary import Vocabulary
 from engine.inference.aliases import told_apart
-from engine.inference.chaining import forward
+from engine.inference.chaining import Session, forward
 from engine.inference.checks import refused
 from engine.inference.comparison import describe
 from engine.inference.compile import check_size, compile_rules
@@ -34,6 +34,7 @@ from engine.inference.results import (
     Refusal,
 )
 from engine.inference.selection import Possible, Selections
+from engine.inference.silence import Places, Silence
 from engine.inference.strata import asked_by, layers_of, stratify
 from engine.rules.model import Rule
 
@@ -84,15 +85,21 @@ class Engine:
         if backend != "reference":
             self._durable = self._with_durable(ordered)
 
-    def run(self, facts: Iterable[Fact]) -> Inference:
-        """What follows from the facts of one incident. Raises :class:`InvalidFacts`, :class:`BackendsDisagree`."""
+    def run(self, facts: Iterable[Fact], hosts: Iterable[str] = ()) -> Inference:
+        """What follows from the facts of one incident. Raises :class:`InvalidFacts`, :class:`BackendsDisagree`.
+
+        ``hosts`` are those of the incident, beside the ones that facts are about: what is absent everywhere is absent
+        on them too.
+        """
+        facts = tuple(facts)
         items, notes = admit(facts, self._fields)
+        places = Places(facts, hosts)
         if self._note:
             notes.insert(0, self._note)
-        durable = self._by_durable(items, notes) if self._durable else None
+        durable = self._by_durable(items, places, notes) if self._durable else None
         if durable is not None and self._backend == "durable":
             return durable
-        reference, stopped = self._by_reference(items, notes)
+        reference, stopped = self._by_reference(items, places, notes)
         if durable is None or stopped:
             return reference
         if durable.firings != reference.firings or durable.derived != reference.derived:
@@ -122,7 +129,7 @@ class Engine:
         possible = Possible(self._layers, self._asked)
         return Selections(self._layers, possible, lambda layers: DurableRules(layers, self._vocabulary))
 
-    def _by_durable(self, items: Sequence[Item], notes: list[str]) -> Inference | None:
+    def _by_durable(self, items: Sequence[Item], places: Places, notes: list[str]) -> Inference | None:
         """The result of durable_rules; ``None``, and a note, where the reference has to decide."""
         from engine.inference.durable import VERSION, DurableFailed
 
@@ -132,8 +139,13 @@ class Engine:
         except DurableFailed as error:
             notes.insert(0, f"durable_rules cannot hold these rules ({error}); the reference backend stands in")
             return None
+        silence = Silence(places, items)
+
+        def session(layer: int, known: Sequence[Item], explained: frozenset[str]) -> Session:
+            return compiled.session(layer, known, explained, silence)
+
         try:
-            conclusion = forward(len(self._layers), items, self._fields, compiled.session)
+            conclusion = forward(len(self._layers), items, self._fields, session)
         except DurableFailed as error:
             notes.insert(0, f"durable_rules did not decide this incident: {error}")
             return None
@@ -142,13 +154,13 @@ class Engine:
             return None
         return Inference(firings(conclusion.matches), conclusion.derived, "durable", VERSION, "; ".join(notes))
 
-    def _by_reference(self, items: Sequence[Item], notes: Sequence[str]) -> tuple[Inference, bool]:
+    def _by_reference(self, items: Sequence[Item], places: Places, notes: Sequence[str]) -> tuple[Inference, bool]:
         """The result of the reference, and whether it had to stop a rule."""
         stopped: dict[str, None] = {}
 
         def session(layer: int, known: Sequence[Item], explained: frozenset[str]) -> ReferenceSession:
             rules, asked = self._layers[layer], self._asked[layer]
-            return ReferenceSession(rules, asked, self._vocabulary, known, explained, stopped)
+            return ReferenceSession(rules, asked, self._vocabulary, known, explained, places, stopped)
 
         conclusion = forward(len(self._layers), items, self._fields, session)
         notes = [*notes, *(f"{rule_id} was stopped, it can be matched in too many ways" for rule_id in sorted(stopped))]

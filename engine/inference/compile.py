@@ -18,6 +18,7 @@ from engine.facts.model import Scalar
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 from engine.inference.aliases import named
 from engine.inference.parts import Counted, Either, Group, Leaf
+from engine.inference.ranks import ALL, RANK, looked_at, of_absent
 from engine.inference.results import InvalidRules, Refusal
 from engine.inference.strata import simple
 from engine.rules.model import (
@@ -25,6 +26,7 @@ from engine.rules.model import (
     AnyCondition,
     Condition,
     FactCondition,
+    Join,
     Precedes,
     Rule,
     Test,
@@ -43,19 +45,22 @@ MOST_PREVENTED = 48
 MOST_COMPARISONS = 24
 """Comparisons of one pattern with earlier ones; the C core keeps 31 terms."""
 
-Role = Literal["fact", "none", "coverage"]
-"""A fact is sent once for each role that it plays: to match, to prevent a match, to cover a time."""
-
-ROLES: tuple[Role, ...] = ("none", "coverage", "fact")
+Role = Literal["fact", "each", "none", "none of each", "coverage"]
+"""A fact is sent once for each role that it plays: to match, to prevent a match, to cover a time. To match or prevent
+for one of its ranks at a time (``each``) it is sent once for each of them."""
 
 Property = tuple[Scalar, ...]
 """What is sent of a fact: ("field", name), ("id",), ("ordinal",), ("file",), ("line",), ("sequence",), ("clock",),
-("local", "earliest"), ("covers local", "latest") ..., ("in", field, values), ("unexplained",), ("missing",)."""
+("local", "earliest"), ("covers local", "latest") ..., ("in", field, values), ("unexplained",), ("missing",),
+("everywhere", coverage class), ("rank",), ("number of rank",)."""
 
 Operator = Literal["==", "!=", "<", "<=", ">", ">="]
 
 CLOCKS: tuple[tuple[str, Operator], ...] = (("local", "=="), ("onset", "!="))
 """Facts of one clock are compared by their local spans, others by their UTC spans."""
+
+NUMBER_OF_RANK: Property = ("number of rank",)
+"""The property that counts the ranks of a fact that is sent by rank."""
 
 MISSING: Property = ("missing",)
 """The property whose value is the one that stands for no value."""
@@ -121,7 +126,7 @@ def compile_rules(rules: Sequence[Rule], vocabulary: Vocabulary) -> list[Plan]:
     refusals: list[Refusal] = []
     leaves = itertools.count()
     for rule in rules:
-        planner = _Planner(rule, vocabulary, leaves)
+        planner = _Planner(rule, vocabulary, leaves, looked_at(rule.when))
         plans.append(planner.plan())
         refusals += [Refusal(rule.id, reason) for reason in planner.too_large]
     if refusals:
@@ -137,16 +142,16 @@ def check_size(rules: Sequence[Rule], vocabulary: Vocabulary) -> None:
 def _surely_fits(rule: Rule) -> bool:
     """Whether a rule stays below all limits by the mere number of its conditions and relations.
 
-    An order alone has three alternatives, a distance doubles them, and so does coverage; there are not more parts than
-    conditions. Every relation makes at most three comparisons, and so does what is compared anyway.
+    An order has five alternatives, a distance doubles them, and so does coverage; there are not more parts than
+    conditions. Every relation makes at most four comparisons, and so does what is compared anyway.
     """
     conditions = list(simple(rule.when))
     alternatives = 1
     for condition in conditions:
-        alternatives *= 3 ** len(condition.order) * 2 ** len(condition.within)
+        alternatives *= 5 ** len(condition.order) * 2 ** len(condition.within)
         alternatives *= 2 if isinstance(condition, AbsentCondition) else 1
         relations = len(condition.joins) + len(condition.order) + len(condition.within)
-        if 3 * (relations + 1) + len(conditions) > MOST_COMPARISONS:
+        if 4 * (relations + 1) + len(conditions) > MOST_COMPARISONS:
             return False
     few = alternatives <= MOST_PREVENTED and alternatives * len(conditions) <= MOST_CONJUNCTIONS
     return few and len(conditions) < MOST_FACTS
@@ -157,6 +162,7 @@ class _Planner:
     rule: Rule
     vocabulary: Vocabulary
     leaves: Iterator[int]
+    ranks: Mapping[str, int] = field(default_factory=dict)
     conjunctions: list[Conjunction] = field(default_factory=list)
     too_large: list[str] = field(default_factory=list)
 
@@ -194,22 +200,43 @@ class _Planner:
         chain = [(slot, condition) for slot, (_, condition) in in_order]
         earlier: dict[str, int] = {}
         choices: list[list[Pattern]] = []
-        for slot, condition in chain:
-            choices.append(_patterns("fact", condition, slot, earlier))
+        for place, (slot, condition) in enumerate(chain):
+            patterns = _patterns("each" if condition.alias in self.ranks else "fact", condition, slot, earlier)
+            choices.append([self._by_rank(pattern, condition, chain[:place]) for pattern in patterns])
             earlier[condition.alias] = slot
         prevented: list[Pattern] = []
         if absent:
             spec = self.vocabulary[absent.kind]
             if spec.absence is not None:
+                if not _on_hosts(absent):
+                    place = [condition.alias for _, condition in chain].index(absent.anchor)
+                    covered = Constant(("everywhere", spec.absence), "==", 1)
+                    choices[place] = [replace(one, constants=(*one.constants, covered)) for one in choices[place]]
                 choices.append(_covering(absent, spec.absence, earlier, len(chain)))
             same = [slot for slot, condition in chain if condition.kind == absent.kind]
             others = tuple(Comparison(("ordinal",), "!=", slot, ("ordinal",)) for slot in same)
             prevented = [
                 replace(pattern, comparisons=(*pattern.comparisons, *others))
-                for pattern in _patterns("none", absent, -1, earlier)
+                for pattern in _patterns("none of each" if of_absent(absent) else "none", absent, -1, earlier)
             ]
         self._add(leaf.index, choices, prevented)
         return leaf
+
+    def _by_rank(self, pattern: Pattern, condition: FactCondition, before: Sequence[tuple[int, Condition]]) -> Pattern:
+        """Of a fact taken rank by rank no two ranks are bound at once, and only as many are looked at as needed."""
+        same = [
+            (slot, other.alias)
+            for slot, other in before
+            if isinstance(other, FactCondition) and other.kind == condition.kind
+        ]
+        others = tuple(
+            Comparison(("ordinal",), "!=", slot, ("ordinal",))
+            for slot, alias in same
+            if condition.alias in self.ranks or alias in self.ranks
+        )
+        most = self.ranks.get(condition.alias, ALL)
+        few = () if most == ALL else (Constant(NUMBER_OF_RANK, "<", most),)
+        return replace(pattern, constants=(*pattern.constants, *few), comparisons=(*pattern.comparisons, *others))
 
     def _add(self, leaf: int, choices: Sequence[Sequence[Pattern]], prevented: Sequence[Pattern]) -> None:
         number = 1
@@ -243,7 +270,7 @@ def _patterns(
     joins: list[Comparison] = []
     for join in condition.joins:
         if join.alias in earlier:
-            own, other, at = _field(join.field), _field(join.other), earlier[join.alias]
+            own, other, at = _joined(join.field), _joined(join.other), earlier[join.alias]
             constants.append(Constant(own, "!=", None))
             joins.append(Comparison(own, join.operator, at, other))
             if join.operator == "!=":
@@ -262,6 +289,11 @@ def _patterns(
         Pattern(role, condition.kind, slot, unique, tuple(dict.fromkeys([*joins, *itertools.chain(*chosen)])))
         for chosen in itertools.islice(itertools.product(*relations), MOST_CONJUNCTIONS + 1)
     ]
+
+
+def _joined(name: str) -> Property:
+    """What a join compares: whoever is joined on the rank is taken rank by rank."""
+    return ("rank",) if name == RANK else _field(name)
 
 
 def _field(name: str) -> Property:
@@ -285,30 +317,37 @@ def _constants(test: Test) -> Iterator[Constant]:
 
 def _time(orders: Sequence[Precedes], withins: Sequence[Within], slot: int) -> list[tuple[Comparison, ...]]:
     """The alternative ways in which orders and distances to one other fact hold."""
-    by_clock: list[tuple[Comparison, ...]] = []
+    alternatives: list[tuple[Comparison, ...]] = []
     for basis, clocks in CLOCKS:
         clock = Comparison(("clock",), clocks, slot, ("clock",))
         near = tuple(itertools.chain(*(_near(within, basis, slot) for within in withins)))
-        ways: list[list[tuple[Comparison, ...]]] = [
-            [(_earlier(order, basis, slot),), _file_order(order, slot)] for order in orders
-        ]
-        by_clock += [(clock, *near, *itertools.chain(*chosen)) for chosen in itertools.product(*ways)]
-    if len(orders) == 1 and not withins:  # the order in a file holds whatever the clocks
-        return [by_clock[0], by_clock[2], _file_order(orders[0], slot)]
-    return by_clock
+        ways = [_ways(order, basis, slot) for order in orders]
+        alternatives += [(clock, *near, *itertools.chain(*chosen)) for chosen in itertools.product(*ways)]
+    return alternatives
 
 
-def _earlier(order: Precedes, basis: str, slot: int) -> Comparison:
+def _ways(order: Precedes, basis: str, slot: int) -> list[tuple[Comparison, ...]]:
+    """The ways in which an order is certain on one clock (``local``) or across two: :func:`engine.facts.model.before`.
+
+    The clock tells, or the lines of one file tell and the clock does not contradict; of two clocks neither of them may
+    be contradicted by the lines.
+    """
+    same_file = Comparison(("file",), "==", slot, ("file",))
+    other_file = Comparison(("file",), "!=", slot, ("file",))
     if order.relation == "before":
-        return Comparison((basis, "latest"), "<", slot, (basis, "earliest"))
-    return Comparison((basis, "earliest"), ">", slot, (basis, "latest"))
-
-
-def _file_order(order: Precedes, slot: int) -> tuple[Comparison, ...]:
-    file = Comparison(("file",), "==", slot, ("file",))
-    if order.relation == "before":
-        return (file, Comparison(("line",), "<", slot, ("sequence",)))
-    return (file, Comparison(("sequence",), ">", slot, ("line",)))
+        by_clock = Comparison((basis, "latest"), "<", slot, (basis, "earliest"))
+        not_opposed = Comparison((basis, "earliest"), "<=", slot, (basis, "latest"))
+        by_line = Comparison(("line",), "<", slot, ("sequence",))
+        no_line_opposes = Comparison(("sequence",), "<=", slot, ("line",))
+    else:
+        by_clock = Comparison((basis, "earliest"), ">", slot, (basis, "latest"))
+        not_opposed = Comparison((basis, "latest"), ">=", slot, (basis, "earliest"))
+        by_line = Comparison(("sequence",), ">", slot, ("line",))
+        no_line_opposes = Comparison(("line",), ">=", slot, ("sequence",))
+    lines_tell = (same_file, by_line, not_opposed)
+    if basis == "local":
+        return [(by_clock,), lines_tell]
+    return [(by_clock, other_file), (by_clock, same_file, no_line_opposes), lines_tell]
 
 
 def _near(within: Within, basis: str, slot: int) -> tuple[Comparison, ...]:
@@ -318,12 +357,15 @@ def _near(within: Within, basis: str, slot: int) -> tuple[Comparison, ...]:
     )
 
 
+def _on_hosts(absent: AbsentCondition) -> list[Join]:
+    """The joins that say on which host nothing must be; without any it is everywhere."""
+    return [join for join in absent.joins if join.field == "host" and join.operator == "=="]
+
+
 def _covering(absent: AbsentCondition, coverage: str, slots: Mapping[str, int], slot: int) -> list[Pattern]:
     anchor = slots[absent.anchor]
     hosts = tuple(
-        Comparison(("field", "host"), "==", slots[join.alias], _field(join.other))
-        for join in absent.joins
-        if join.field == "host" and join.operator == "=="
+        Comparison(("field", "host"), "==", slots[join.alias], _field(join.other)) for join in _on_hosts(absent)
     )
     constants = [Constant(("field", "class"), "==", coverage)]
     if hosts:

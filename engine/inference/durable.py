@@ -16,9 +16,11 @@ from pathlib import Path
 import durable_rules_engine as core
 
 from engine.facts.vocabulary import Vocabulary
-from engine.inference.compile import Conjunction, Plan, Role, compile_rules
+from engine.inference.compile import NUMBER_OF_RANK, Conjunction, Plan, Role, compile_rules
 from engine.inference.encoding import (
     BOOT_FACT,
+    BY_RANK,
+    LETTERS,
     HashCollision,
     Schema,
     Sent,
@@ -28,8 +30,10 @@ from engine.inference.encoding import (
     rules_text,
 )
 from engine.inference.items import Item
-from engine.inference.matches import Match
+from engine.inference.matches import Match, collapsed
 from engine.inference.parts import Frame
+from engine.inference.ranks import ALL, looked_at
+from engine.inference.silence import Silence
 from engine.rules.model import Rule
 
 
@@ -57,12 +61,13 @@ MOST_RULES = 16
 MOST_PROPERTIES = 240
 """Properties of a fact; the C core keeps at most 255, its own among them."""
 
-MOST_WORK = 1_500_000
+MOST_WORK = 1_900_000
 """Comparisons that one incident may cost, estimated beforehand; above, the C core takes seconds and gigabytes."""
 
 _STATE = "0"
 _RULE = re.compile(r'"r(\d+)":')
-_BOUND = re.compile(r'"a(\d+)":\{"id":"[a-z](\d+)"')
+_BOUND = re.compile(r'"a(\d+)":\{"id":"([a-z])(\d+)"')
+_PREVENTING: tuple[Role, ...] = ("none", "none of each")
 _OBSERVED = 2
 
 
@@ -70,8 +75,9 @@ class DurableFailed(RuntimeError):  # noqa: N818
     """The C core cannot do this, or reported an error; another backend has to decide."""
 
 
-Shape = tuple[tuple[Role, str, tuple[str, ...]], ...]
-"""Role, kind and fields in equality joins of each pattern: what the cost of a conjunction depends on."""
+Shape = tuple[tuple[Role, str, int, tuple[str, ...]], ...]
+"""Role, kind, number of ranks looked at and fields in equality joins of each pattern: what a conjunction's cost depends
+on."""
 
 
 @dataclass
@@ -100,7 +106,7 @@ class Ruleset:
         for sent, more in wanted.items():
             self.patterns[sent] = self.patterns.get(sent, 0) + more
         shape = _shape(conjunction)
-        shapes = self.shapes.setdefault(frozenset(kind for role, kind, _ in shape if role != "none"), {})
+        shapes = self.shapes.setdefault(frozenset(kind for role, kind, *_ in shape if role not in _PREVENTING), {})
         shapes[shape] = shapes.get(shape, 0) + 1
 
     def open(self) -> int:
@@ -141,9 +147,9 @@ class DurableRules:
         self._number = 0
         self.layers = [self._layer(place, rules) for place, rules in enumerate(layers)]
 
-    def session(self, layer: int, items: Sequence[Item], explained: frozenset[str]) -> DurableSession:
+    def session(self, layer: int, items: Sequence[Item], explained: frozenset[str], silence: Silence) -> DurableSession:
         """The rules of a layer over the facts of an incident."""
-        return DurableSession(self.layers[layer], self.schema, items, explained)
+        return DurableSession(self.layers[layer], Writers(self.schema, explained, silence), items)
 
     def close(self) -> None:
         """Free everything that the C core holds."""
@@ -179,9 +185,9 @@ class DurableRules:
 class DurableSession:
     """One layer of rules over the facts of one incident."""
 
-    def __init__(self, layer: Layer, schema: Schema, items: Sequence[Item], explained: frozenset[str]) -> None:
+    def __init__(self, layer: Layer, writers: Writers, items: Sequence[Item]) -> None:
         self._layer = layer
-        self._writers = Writers(schema, explained)
+        self._writers = writers
         self._records: dict[int, set[Frame]] = {}
         self._items: dict[int, Item] = {}
         self._found: dict[int, list[Match]] = {}
@@ -205,10 +211,12 @@ class DurableSession:
         """Every match over all facts so far."""
         for number in self._changed:
             plan = self._layer.plans[number]
-            self._found[number] = [
-                Match(plan.rule, tuple(zip(plan.group.aliases, frame, strict=True)), witness)
+            found = [
+                (tuple(zip(plan.group.aliases, frame, strict=True)), witness)
                 for frame, witness in plan.group.solve(self._records).items()
             ]
+            by_rank = looked_at(plan.rule.when)
+            self._found[number] = collapsed(plan.rule, found) if by_rank else [Match(plan.rule, *one) for one in found]
         self._changed.clear()
         return [match for matches in self._found.values() for match in matches]
 
@@ -223,6 +231,9 @@ class DurableSession:
             _send(handle, ruleset, texts)
             self._collect(handle, state)
 
+    def _sent(self, letter: str, place: int) -> Item:
+        return self._writers.single[place] if letter == LETTERS["each"] else self._items[place]
+
     def close(self) -> None:
         """Delete the states."""
         while self._open:
@@ -236,8 +247,10 @@ class DurableSession:
             rule = _RULE.search(message)
             assert rule is not None
             leaf = self._layer.leaf_of[int(rule[1])]
-            bound = sorted((int(slot), int(ordinal)) for slot, ordinal in _BOUND.findall(message))
-            self._records.setdefault(leaf, set()).add(tuple(self._items[ordinal] for _, ordinal in bound))
+            bound = sorted(
+                (int(slot), self._sent(letter, int(place))) for slot, letter, place in _BOUND.findall(message)
+            )
+            self._records.setdefault(leaf, set()).add(tuple(item for _, item in bound))
             self._changed.add(self._layer.plan_of[leaf])
             message = core.complete_and_start_action(handle, state)
 
@@ -251,7 +264,7 @@ def _boot(ruleset: Ruleset) -> tuple[Ruleset, int, int]:
 
 
 def _send(handle: int, ruleset: Ruleset, texts: Mapping[Sent, Iterable[str]]) -> None:
-    wanted = sorted(ruleset.patterns.keys() & texts.keys(), key=lambda sent: (sent[0] != "none", sent))
+    wanted = sorted(ruleset.patterns.keys() & texts.keys(), key=lambda sent: (sent[0] not in _PREVENTING, sent))
     for sent in wanted:
         for text in texts[sent]:
             code, _ = core.assert_fact(handle, text)
@@ -261,7 +274,9 @@ def _send(handle: int, ruleset: Ruleset, texts: Mapping[Sent, Iterable[str]]) ->
 
 def _neighbours(conjunction: Conjunction) -> tuple[list[str], int]:
     """Sort key that brings conjunctions over the same kinds together."""
-    return sorted(pattern.kind for pattern in conjunction.patterns if pattern.role == "fact"), conjunction.leaf
+    return sorted(
+        pattern.kind for pattern in conjunction.patterns if pattern.role in ("fact", "each")
+    ), conjunction.leaf
 
 
 def _shape(conjunction: Conjunction) -> Shape:
@@ -269,7 +284,12 @@ def _shape(conjunction: Conjunction) -> Shape:
         (
             pattern.role,
             pattern.kind,
-            tuple(str(c.property[1]) for c in pattern.comparisons if c.operator == "==" and c.property[0] == "field"),
+            next((int(c.value or 0) for c in pattern.constants if c.property == NUMBER_OF_RANK), ALL),
+            tuple(
+                str(c.property[-1])
+                for c in pattern.comparisons
+                if c.operator == "==" and c.property[0] in ("field", "rank")
+            ),
         )
         for pattern in conjunction.patterns
     )
@@ -277,15 +297,14 @@ def _shape(conjunction: Conjunction) -> Shape:
 
 def _check_work(rulesets: Iterable[Ruleset], items: Sequence[Item]) -> None:
     """Raise :class:`DurableFailed` where joins could compare too many pairs, whatever the tests leave."""
-    sizes = Counter(item.fact.kind for item in items)
-    largest: dict[tuple[str, str], int] = {}
+    sent = _SentFacts(items)
     work = 0
-    for shape, number in _shapes(rulesets, sizes.keys()):
+    for shape, number in _shapes(rulesets, {item.fact.kind for item in items}):
         frames = number
-        for role, kind, fields in shape:
-            tried = min([sizes[kind], *(_most_equal(items, kind, name, largest) for name in fields)])
+        for role, kind, ranks, fields in shape:
+            tried = sent.tried(role, kind, ranks, fields)
             work += frames * tried
-            frames *= 1 if role == "none" else tried
+            frames *= 1 if role in _PREVENTING else tried
         if work > MOST_WORK:
             raise DurableFailed(f"joining {len(items)} facts could take more than {MOST_WORK} comparisons")
 
@@ -298,9 +317,28 @@ def _shapes(rulesets: Iterable[Ruleset], kinds: Set[str]) -> Iterator[tuple[Shap
                 yield from shapes.items()
 
 
-def _most_equal(items: Iterable[Item], kind: str, name: str, largest: dict[tuple[str, str], int]) -> int:
-    """How many facts of a kind share one value of a field, at most."""
-    if (kind, name) not in largest:
-        counts = Counter(item.values.get(name) for item in items if item.fact.kind == kind)
-        largest[kind, name] = max(counts.values(), default=0)
-    return largest[kind, name]
+class _SentFacts:
+    """How many facts a pattern can meet; counted when first asked for."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._kinds: dict[str, list[Item]] = {}
+        for item in items:
+            self._kinds.setdefault(item.fact.kind, []).append(item)
+        self._met: dict[tuple[str, int], list[Item]] = {}
+        self._equal: dict[tuple[str, int, str], int] = {}
+
+    def tried(self, role: Role, kind: str, ranks: int, fields: Iterable[str]) -> int:
+        """At most so many facts, given that those in ``fields`` agree with facts bound before."""
+        key = (kind, ranks if role in BY_RANK else 0)
+        if key not in self._met:
+            own = self._kinds.get(kind, [])
+            self._met[key] = [one for item in own for one in item.by_rank(ranks)] if role in BY_RANK else own
+        return min([len(self._met[key]), *(self._most_equal(key, name) for name in fields)])
+
+    def _most_equal(self, key: tuple[str, int], name: str) -> int:
+        """How many of them share one value of a field, at most."""
+        kind, ranks = key
+        if (kind, ranks, name) not in self._equal:
+            counts = Counter(item.values.get(name) for item in self._met[key])
+            self._equal[kind, ranks, name] = max(counts.values(), default=0)
+        return self._equal[kind, ranks, name]

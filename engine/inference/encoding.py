@@ -19,9 +19,14 @@ from engine.facts.vocabulary import Vocabulary
 from engine.inference.checks import LARGEST
 from engine.inference.compile import MISSING, Comparison, Conjunction, Constant, Pattern, Property, Role
 from engine.inference.items import ID, Item
+from engine.inference.ranks import ALL, RANK
+from engine.inference.silence import Silence
 
 NO_VALUE = -(2**63) + 1
 """Stands for a missing value; no value of a fact has this number."""
+
+BY_RANK: tuple[Role, ...] = ("each", "none of each")
+"""The roles in which a fact is sent once for each of its ranks."""
 
 UNBOUNDED = 2**62
 """Stands for an open end of a span: later, or with a minus earlier, than every time."""
@@ -36,7 +41,8 @@ Format = tuple[Sent, str, list[Callable[[Item], int]]]
 """How a kind in a role is written: a %-format and what reads its numbers after the first."""
 
 _OPERATORS = {"!=": "$neq", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
-_LETTERS: Mapping[Role, str] = {"fact": "f", "none": "n", "coverage": "c"}
+LETTERS: Mapping[Role, str] = {"fact": "f", "each": "e", "none": "n", "none of each": "m", "coverage": "c"}
+"""The first letters of the ids of what is sent."""
 
 
 class HashCollision(RuntimeError):  # noqa: N818
@@ -161,41 +167,51 @@ BOOT_FACT = f'{{"id":"boot","k":{BOOT},"z":1}}'
 class Writers:
     """Writes the facts of one incident as JSON, each once for each role that its kind has."""
 
-    def __init__(self, schema: Schema, explained: frozenset[str]) -> None:
+    def __init__(self, schema: Schema, explained: frozenset[str], silence: Silence) -> None:
         self._schema = schema
         self._codes = schema.codes.copy()
         self._explained = explained
+        self._silence = silence
         self._formats: dict[str, list[Format]] = {}
+        self.single: list[Item] = []
+        """What was sent by rank, in the order of its numbers."""
 
     def texts(self, item: Item) -> Iterator[tuple[Sent, str]]:
-        """The texts of a fact; its id there is the role's letter and its place."""
+        """The texts of a fact; its id there is the role's letter and its place, or by rank its number in ``single``."""
         formats = self._formats.get(item.fact.kind)
         if formats is None:
             formats = self._formats[item.fact.kind] = self._formats_of(item.fact.kind)
         for sent, pattern, readers in formats:
-            yield sent, pattern % (item.ordinal, *[read(item) for read in readers])
+            if sent[0] not in BY_RANK:
+                yield sent, pattern % (item.ordinal, *[read(item) for read in readers])
+                continue
+            for one in item.by_rank(ALL):
+                yield sent, pattern % (len(self.single), *[read(one) for read in readers])
+                self.single.append(one)
 
     def _formats_of(self, kind: str) -> list[Format]:
         formats: list[Format] = []
-        for role, letter in _LETTERS.items():
+        for role, letter in LETTERS.items():
             code = self._schema.kinds.get((role, kind))
             if code is not None:
                 properties = self._schema.properties.get((role, kind), {})
                 values = "".join(f',"{name}":%d' for name in properties.values())
-                readers = [reader(wanted, self._codes, self._explained) for wanted in properties]
+                readers = [reader(wanted, self._codes, self._explained, self._silence) for wanted in properties]
                 formats.append(((role, kind), f'{{"id":"{letter}%d","k":{code},"z":1{values}}}', readers))
         return formats
 
 
-def reader(wanted: Property, codes: Codes, explained: frozenset[str]) -> Callable[[Item], int]:
+def reader(wanted: Property, codes: Codes, explained: frozenset[str], silence: Silence) -> Callable[[Item], int]:
     """The function that reads a property's number from a fact."""
     what, *rest = wanted
     if what == "field":
         name = str(rest[0])
-        return lambda item: codes.number(item.values.get(name))
+        return lambda item: codes.number(item.whole.values.get(name))
     if what == "in":
         field_name, values = str(rest[0]), frozenset(rest[1:])
-        return lambda item: int(item.values.get(field_name) in values)
+        return lambda item: int(item.whole.values.get(field_name) in values)
+    if what == "everywhere":
+        return lambda item: int(silence.everywhere(str(rest[0]), item.fact))
     if what == "unexplained":
         return lambda item: int(item.id not in explained)
     if wanted == MISSING:
@@ -207,6 +223,8 @@ def reader(wanted: Property, codes: Codes, explained: frozenset[str]) -> Callabl
     return {
         ID: lambda item: codes.number(item.id),
         "ordinal": lambda item: item.ordinal,
+        "rank": lambda item: codes.number(item.values.get(RANK)),
+        "number of rank": lambda item: item.whole.by_rank(ALL).index(item),
         "file": lambda item: codes.number(item.fact.source.path),
         "line": lambda item: item.fact.source.line,
         "sequence": lambda item: -UNBOUNDED if item.fact.sequence is None else item.fact.sequence,

@@ -29,16 +29,37 @@ _MOST_NOTES = 5
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """A fact with its place in the order of facts. ``values`` has no missing and no wrongly typed ones."""
+    """A fact with its place in the order of facts. ``values`` has no missing and no wrongly typed ones.
+
+    One rank of an episode (:meth:`by_rank`) is an item too, with the place of the episode.
+    """
 
     ordinal: int
     fact: Fact
     values: Mapping[str, Scalar]
+    part_of: Item | None = None
+    _ranks: tuple[Item, ...] = ()
 
     @property
     def id(self) -> str:
         """The fact's id."""
         return self.fact.id
+
+    @property
+    def whole(self) -> Item:
+        """The item itself, or the one that it is a single rank of."""
+        return self if self.part_of is None else self.part_of
+
+    def by_rank(self, most: int) -> tuple[Item, ...]:
+        """The fact for each of its ranks, at most so many; itself where it is not of several. Always the same ones."""
+        ranks = self.fact.ranks
+        if self.fact.rank is not None or len(ranks) < 2:
+            return (self,)
+        if not self._ranks:
+            self._ranks = tuple(
+                Item(self.ordinal, self.fact, {**self.values, "rank": rank}, self) for rank in dict.fromkeys(ranks)
+            )
+        return self._ranks[:most]
 
     def get(self, name: str) -> Scalar | None:
         """The value of a field, the fact's id for ``id``, ``None`` where missing."""

@@ -63,6 +63,26 @@ class Match:
         return [*dict.fromkeys(bound), *_by_time(rest)]
 
 
+def collapsed(rule: Rule, solutions: Iterable[tuple[tuple[Named, ...], Witness]]) -> list[Match]:
+    """Matches by whole facts: solutions that differ only in the rank that they take a fact for are one match."""
+    merged: dict[tuple[Named, ...], Witness] = {}
+    for bound, witness in solutions:
+        key = tuple([(alias, item.whole) for alias, item in bound])
+        whole = witness if witness is NOTHING else _whole(witness)
+        if key in merged and whole is not NOTHING:
+            whole.add(merged[key])
+        merged[key] = whole
+    return [Match(rule, bound, witness) for bound, witness in merged.items()]
+
+
+def _whole(witness: Witness) -> Witness:
+    return Witness(
+        {(alias, item.whole) for alias, item in witness.counted},
+        {(alias, item.whole) for alias, item in witness.inside},
+        witness.coverage,
+    )
+
+
 def enough(items: Iterable[Item], count: Count) -> bool:
     """Whether there are ``count.at_least`` facts that differ pairwise in each field of ``count.distinct``.
 
@@ -70,7 +90,7 @@ def enough(items: Iterable[Item], count: Count) -> bool:
     for: with three the question is NP-hard.
     """
     if not count.distinct:
-        return len(set(items)) >= count.at_least
+        return len({item.whole for item in items}) >= count.at_least
     rows = {tuple(item.get(name) for name in count.distinct) for item in items}
     rows = {row for row in rows if None not in row}
     if len(count.distinct) == 1:

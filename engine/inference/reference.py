@@ -8,6 +8,10 @@ to *pairwise different* facts, given that all its other conditions hold too. ``b
 order (:func:`engine.facts.model.before` says YES). ``within`` fails only where the onsets are certainly further apart:
 on one clock by their local spans, else by their UTC spans; an unbounded end is never certainly far.
 
+**Ranks.** An episode of several ranks (no ``rank``, several ``ranks``) satisfies joins on the rank by any of its ranks,
+the same one in all joins of its alias, and counts once for each in ``distinct`` ranks. It remains one fact: it is bound
+once, whichever of its ranks a rule holds for, and a test of its rank finds none.
+
 **count.** A counted alias stands for each of several facts. A fact counts if it is not bound by a plain condition and
 every condition of the rule that names the alias holds with the fact in its place. The condition holds if enough facts
 count (:func:`engine.inference.matches.enough`). A plain condition or an absence may name a counted alias; another
@@ -15,8 +19,9 @@ counted condition or ``any`` may not.
 
 **absent.** Nothing of the kind passes, other than the facts bound to aliases that are in sight; and a
 ``coverage.source`` fact of the kind's absence class, on the host that a ``host ==`` join asks for, contains the onset
-of the anchor: both ends of both spans must be bounded. A kind of nature ``derived`` without absence class needs no
-coverage, because what rules derive is known in full.
+of the anchor: both ends of both spans must be bounded. Without such a join there is one for every host of the incident
+(:class:`engine.inference.silence.Places`). A kind of nature ``derived`` without absence class needs no coverage,
+because what rules derive is known in full.
 
 **any.** At least one branch holds, read as a rule's conditions given the aliases outside. Its facts differ from the
 plainly bound ones outside.
@@ -30,11 +35,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from engine.facts.model import Fact, Order, Scalar, Span, before
+from engine.facts.model import Fact, Order, Scalar, before
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 from engine.inference.aliases import named
 from engine.inference.items import Item
-from engine.inference.matches import NOTHING, Match, Witness, enough
+from engine.inference.matches import NOTHING, Match, Named, Witness, collapsed, enough
+from engine.inference.ranks import looked_at, of_absent
+from engine.inference.silence import Places, contains, spans
 from engine.inference.strata import Asked
 from engine.rules.model import COMPARISONS, AbsentCondition, AnyCondition, Condition, FactCondition, Rule, Test
 
@@ -64,24 +71,27 @@ class ReferenceSession:
         vocabulary: Vocabulary,
         items: Sequence[Item],
         explained: frozenset[str],
+        places: Places,
         stopped: dict[str, None],
     ) -> None:
         self.rules = rules
         self.asked = asked
         self.vocabulary = vocabulary
         self.explained = explained
+        self.places = places
         self.stopped = stopped
         self._kinds: dict[str, list[Item]] = {}
         self._indexes: dict[object, dict[tuple[Scalar | None, ...], list[Item]]] = {}
         self._found: dict[int, list[Match]] = {}
         self._checks = 0
+        self._ranks: Mapping[str, int] = {}
         self._add(items)
 
     def matches(self) -> list[Match]:
         """Every match over all facts so far."""
         for index, rule in enumerate(self.rules):
             if index not in self._found and self.asked[index].needed <= self._kinds.keys():
-                self._found[index] = list(self._matches(rule))
+                self._found[index] = self._matches(rule)
         return [match for matches in self._found.values() for match in matches]
 
     def add(self, items: Sequence[Item]) -> None:
@@ -102,17 +112,18 @@ class ReferenceSession:
 
     # --- rules ---
 
-    def _matches(self, rule: Rule) -> Iterator[Match]:
+    def _matches(self, rule: Rule) -> list[Match]:
         self._checks = 0
-        number = 0
+        self._ranks = looked_at(rule.when)
+        found: list[tuple[tuple[Named, ...], Witness]] = []
         try:
             for bound, witness in self._solutions(rule.when, {}):
-                number += 1
-                if number > MOST_MATCHES:
+                if len(found) == MOST_MATCHES:
                     raise _StoppedRule
-                yield Match(rule, tuple(bound.items()), witness)
+                found.append((tuple(bound.items()), witness))
         except _StoppedRule:
             self.stopped[rule.id] = None
+        return collapsed(rule, found) if self._ranks else [Match(rule, *one) for one in found]
 
     def _solutions(self, conditions: Sequence[Condition], outer: Bound) -> Iterator[tuple[dict[str, Item], Witness]]:
         plain = [c for c in conditions if isinstance(c, FactCondition) and c.count is None]
@@ -181,10 +192,13 @@ class ReferenceSession:
             for item in self._kinds.get(COVERAGE_KIND, ())
             if item.get("class") == spec.absence
             and all(host is not None and item.get("host") == host for host in hosts)
-            and _contains(item.fact, anchor)
+            and contains(item.fact, anchor)
         ]
+        everywhere = frozenset() if hosts else self.places.of(spec.absence)
+        if not covering or everywhere - {item.get("host") for item in covering}:
+            return False
         witness.coverage |= {*covering}
-        return bool(covering)
+        return True
 
     # --- facts ---
 
@@ -194,19 +208,21 @@ class ReferenceSession:
             self._checks += 1
             if self._checks > MOST_CHECKS:
                 raise _StoppedRule
-            if all(item is not other for other in bound.values()) and self._related(condition, item, bound):
+            if all(item.whole is not other.whole for other in bound.values()) and self._related(condition, item, bound):
                 yield item
 
     def _candidates(self, condition: FactCondition | AbsentCondition, bound: Bound) -> Sequence[Item]:
         """Facts of the kind that pass the tests and, by an index, the equality joins."""
         joins = [j for j in condition.joins if j.operator == "==" and j.alias in bound]
-        key = (condition.kind, condition.tests, tuple(join.field for join in joins))
+        ranks = self._ranks.get(condition.alias, 0) if isinstance(condition, FactCondition) else of_absent(condition)
+        key = (condition.kind, condition.tests, tuple(join.field for join in joins), ranks)
         index = self._indexes.get(key)
         if index is None:
             index = self._indexes[key] = {}
             for item in self._kinds.get(condition.kind, ()):
                 if all(_passes(test, item) for test in condition.tests):
-                    index.setdefault(tuple(item.get(join.field) for join in joins), []).append(item)
+                    for one in item.by_rank(ranks) if ranks else (item,):
+                        index.setdefault(tuple(one.get(join.field) for join in joins), []).append(one)
         values = tuple(bound[join.alias].get(join.other) for join in joins)
         return () if None in values else index.get(values, ())
 
@@ -235,23 +251,9 @@ def _passes(test: Test, item: Item) -> bool:
     return value is not None and COMPARISONS[test.operator](value, test.value)
 
 
-def _spans(first: Fact, second: Fact) -> tuple[Span, Span]:
-    """The onsets on the common clock, else in UTC."""
-    return (first.local, second.local) if first.clock == second.clock else (first.onset, second.onset)
-
-
 def _further(first: Fact, second: Fact, microseconds: int) -> bool:
-    one, other = _spans(first, second)
+    one, other = spans(first, second)
     return any(
         ends is not None and starts is not None and starts - ends > microseconds
         for ends, starts in ((one.latest, other.earliest), (other.latest, one.earliest))
     )
-
-
-def _contains(covering: Fact, anchor: Fact) -> bool:
-    outer, inner = _spans(covering, anchor)
-    ends = (outer.earliest, inner.earliest, inner.latest, outer.latest)
-    if any(end is None for end in ends):
-        return False
-    low, start, stop, high = (end for end in ends if end is not None)
-    return low <= start and stop <= high

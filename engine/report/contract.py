@@ -256,6 +256,6 @@ def _coverage(fact: Fact) -> dict[str, Any]:
         "host": fact.host,
         "rank": fact.rank,
         "path": fact.source.path,
-        "time": _span(fact.onset),
+        "time": _span(fact.reported),
         "scope": fact.scope,
     }

@@ -12,6 +12,7 @@ from engine.authored.document import Document
 from engine.authored.problem import Problem, did_you_mean, listed
 from engine.authored.sheet import Sheet
 from engine.rules.conditions import fact_kinds
+from engine.rules.lint_meaning import meaning_problems
 from engine.rules.lint_pack import pack_problems
 from engine.rules.loading import HEAD, Loaded, load, shown
 from engine.rules.model import Condition, EvidenceRule, Example, FactCondition, PropagationRule
@@ -38,7 +39,7 @@ def lint(
     problems = [*loaded.problems, *cause_problems(loaded), *_example_problems(loaded)]
     whole = not any(problem.level == "error" for problem in problems)
     if whole:
-        problems += pack_problems(loaded, emitted)
+        problems += [*pack_problems(loaded, emitted), *meaning_problems(loaded)]
     problems = suppressed(problems, _documents(loaded), today)
     return sorted({problem for problem in problems if concerns(problem.path, paths)})
 

@@ -116,8 +116,9 @@ class AbsentCondition:
 
     Coverage: a ``coverage.source`` fact whose ``class`` is the kind's ``absence`` class in the vocabulary, whose
     host equals the host that the joins ask for (where they ask for one), and whose span contains the onset of
-    ``anchor`` (local spans on one clock, else UTC spans); all four ends have to be known. A kind of nature ``derived``
-    without such a class needs no coverage.
+    ``anchor`` (local spans on one clock, else UTC spans); all four ends have to be known. Where the joins ask for no
+    host there is one for every host of the incident. A kind of nature ``derived`` without such a class needs no
+    coverage.
     """
 
     kind: str
@@ -182,6 +183,8 @@ class EvidenceRule:
     place: Place
     variants: tuple[tuple[Condition, ...], ...] = ()
     """Further conjunctions, one for each other choice of kinds where a condition names alternatives."""
+    apart: bool = False
+    """Whether it is meant that nothing relates its facts to each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +199,8 @@ class PropagationRule:
     verified: bool = True
     variants: tuple[tuple[Condition, ...], ...] = ()
     """As of :class:`EvidenceRule`."""
+    apart: bool = False
+    """Whether it is meant that cause and effect need have no field in common."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ CAUSE_FORM = f"branch.name, such as host.oom-kill; the branches are {', '.join(B
 _CAUSE_KEYS = ("schema", "kind", "id", "owner", "title", "summary", "minimal_evidence", "next_steps", "handover")
 _CAUSE_OPTIONAL = ("phase", "rollback", "references", "prior", "lint")
 _RULE_KEYS = ("id", "effect", "strength", "when", "reason")
-_RULE_OPTIONAL = ("group", "first", "suspects", "verified")
+_RULE_OPTIONAL = ("group", "first", "suspects", "verified", "apart")
 
 
 def place(document: Document, path: KeyPath) -> Place:
@@ -206,7 +206,12 @@ def _evidence_rule(
         verified=checked,
         place=place(sheet.document, path),
         variants=variants[1:],
+        apart=_apart(sheet, entry, path),
     )
+
+
+def _apart(sheet: Sheet, given: Mapping[str, Any], path: KeyPath) -> bool:
+    return "apart" in given and sheet.flag(given["apart"], (*path, "apart"), "apart")
 
 
 def _when(conditions: Conditions, value: Any, path: KeyPath, scope: Scope) -> tuple[Conjunction, ...]:
@@ -257,7 +262,7 @@ def read_propagation(document: Document, vocabulary: Vocabulary) -> tuple[Propag
     """A file of kind ``propagation``: one way in which a fact leads to another."""
     sheet = Sheet(document)
     required = ("schema", "kind", "id", "verified", "cause", "effect", "reason")
-    root = head(sheet, "propagation", required, ("also", "examples", "lint"))
+    root = head(sheet, "propagation", required, ("also", "apart", "examples", "lint"))
     if root is None:
         return None, sheet
     name = identifier(sheet, root["id"], ("id",), "an id", PLAIN_ID, "small-words-and-hyphens") if "id" in root else ""
@@ -278,5 +283,6 @@ def read_propagation(document: Document, vocabulary: Vocabulary) -> tuple[Propag
         place=place(document, ()),
         verified=checked,
         variants=variants[1:],
+        apart=_apart(sheet, root, ()),
     )
     return rule, sheet

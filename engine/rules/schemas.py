@@ -184,6 +184,7 @@ def _evidence() -> Schema:
         "first": _said("Alias of the fact that would be the first fault", _ALIAS),
         "suspects": _list(suspect, 0),
         "verified": _ref("verified"),
+        "apart": _said("It is meant that nothing relates the facts to each other", _FLAG),
     }
     properties = {
         "cause": _CAUSE,
@@ -210,6 +211,7 @@ def _propagation() -> Schema:
         "cause": _object(("fact",), {"fact": _or_list(_ref("kind")), "where": _ref("where")}),
         "effect": _object(("fact",), effect),
         "also": _said("Further conditions; the aliases are cause and effect", {**_ref("conditions")}),
+        "apart": _said("It is meant that cause and effect need have no field in common", _FLAG),
         "reason": _ref("sentence"),
         "examples": _list(_example(pair)),
     }

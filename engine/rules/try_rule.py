@@ -237,8 +237,11 @@ def _present(
     covering = [fact for fact in facts if fact.kind == COVERAGE_KIND and fact.get("class") == wanted]
     if not covering:
         return (), (f"nothing covers it: no source of class {wanted} was read, so silence proves nothing",)
+    where = (
+        "on that host" if any(j.field == "host" and j.operator == "==" for j in condition.joins) else "on every host"
+    )
     return tuple(map(fact_text, covering[:_MOST_NEAR])), (
-        f"no source of class {wanted} covers {condition.anchor} at that time and on that host",
+        f"no source of class {wanted} covers {condition.anchor} at that time {where}",
     )
 
 

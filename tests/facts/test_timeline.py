@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.facts.manifest import Manifest
-from engine.facts.model import Observation, Order, Span, before
+from engine.facts.model import Fact, Observation, Order, Source, Span, before
 from tests.facts.building import SECOND, facts, local, micros, seen, timeline, utc
 
 WINDOW = Manifest("x", window=Span(micros("2026-03-01T08:00:00"), micros("2026-03-01T10:00:00")))
@@ -169,3 +170,69 @@ def test_a_local_rank_on_a_host_of_which_only_some_ranks_are_known_stays_open() 
     exit_ = seen("job.process_exit", "a", host="n2", local_rank=1, exit_code=1, signal=0)
     manifest = Manifest("x", world_size=8, gpus_per_node=4, nodes=("n1", "n2"))
     assert facts(*started, exit_, manifest=manifest)["job.process_exit"][0].rank is None
+
+
+def test_a_line_without_stamp_between_stamps_that_run_backwards_lies_between_them_all_the_same() -> None:
+    late, early = utc("2026-03-01T10:00:30"), utc("2026-03-01T10:00:10")
+    fact = facts(seen("comm.peer_closed", "a", 5, after=late, until=early, host="n1"))["comm.peer_closed"][0]
+    assert fact.local == Span(early.earliest, late.earliest)
+
+
+def test_a_line_that_reports_late_also_shows_that_stamps_run_backwards() -> None:
+    """The watchdog's line of 10:00:30 stands before one of 10:00:00: several processes write into this file."""
+    found = facts(
+        seen("comm.watchdog_stuck", "a", 1, when=utc("2026-03-01T10:00:30"), host="n1", lag=(SECOND, SECOND)),
+        seen("job.exception", "a", 2, when=utc("2026-03-01T10:00:00"), host="n1", error="ValueError"),
+    )
+    watchdog, error = found["comm.watchdog_stuck"][0], found["job.exception"][0]
+    assert before(error, watchdog) is Order.YES
+    assert before(watchdog, error) is Order.NO
+
+
+def test_lines_of_two_hosts_in_one_file_that_contradict_their_clocks_have_no_order() -> None:
+    """Either a clock is further off than was stated, or the file is no record of what came first."""
+    exact = Manifest("x", clock_hosts={"n1": (0, SECOND), "n2": (0, SECOND)})
+    found = facts(
+        seen("job.exception", "job.out", 1, when=utc("2026-03-01T10:05:00"), host="n1", error="ValueError"),
+        seen("comm.peer_closed", "job.out", 2, when=utc("2026-03-01T10:00:00"), host="n2"),
+        manifest=exact,
+    )
+    error, closed = found["job.exception"][0], found["comm.peer_closed"][0]
+    assert before(error, closed) is Order.CANNOT_TELL
+    assert before(closed, error) is Order.CANNOT_TELL
+
+
+moments = st.one_of(st.none(), st.integers(0, 12))
+
+
+@st.composite
+def placed_facts(draw: st.DrawFn) -> Fact:
+    """Facts as a timeline can hold them: in one of few files, on one of few clocks, ends open or not."""
+
+    def span() -> Span:
+        earliest, latest = draw(moments), draw(moments)
+        if earliest is not None and latest is not None:
+            return Span(min(earliest, latest), max(earliest, latest))
+        return Span(earliest, latest)
+
+    line = draw(st.integers(1, 4))
+    return Fact(
+        "f", "job.exception", {}, Source(draw(st.sampled_from("ab")), line), onset=span(), local=span(),
+        clock=draw(st.sampled_from("xy")), sequence=draw(st.sampled_from([line, None])),
+    )  # fmt: skip
+
+
+@given(placed_facts(), placed_facts())
+def test_before_has_one_answer_seen_from_both_sides(one: Fact, other: Fact) -> None:
+    mirrored = {Order.YES: Order.NO, Order.NO: Order.YES, Order.CANNOT_TELL: Order.CANNOT_TELL}
+    assert before(one, other) is mirrored[before(other, one)]
+
+
+@given(placed_facts(), placed_facts())
+def test_what_lines_and_clocks_agree_on_is_certain(one: Fact, other: Fact) -> None:
+    """Neither of the two alone is overruled where the other says nothing."""
+    by_clock = replace(one, sequence=None), replace(other, sequence=None)
+    if before(*by_clock) is Order.YES and one.clock == other.clock:
+        assert before(one, other) is Order.YES
+    if one.source.path == other.source.path and other.sequence and one.source.line < other.sequence:
+        assert (before(one, other) is Order.YES) is (before(*by_clock) is not Order.NO)

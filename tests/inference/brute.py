@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine.facts.model import Fact, Scalar, Source
 from engine.facts.vocabulary import Vocabulary
@@ -40,6 +40,7 @@ class Brute:
         self.rules = sorted(rules, key=lambda rule: rule.id)
         far = 2**60
         self.facts: list[Fact] = sorted((f for f in facts if f.scope == "incident"), key=lambda f: self._when(f, far))
+        self.given = [*self.facts]
         self.far = far
         self.explained: set[str] = set()
 
@@ -104,21 +105,27 @@ class Brute:
     # --- rules ---
 
     def _firings(self, rule: Rule) -> Iterator[Found]:
+        merged: dict[tuple[tuple[str, str], ...], Found] = {}
         for bound, found in self._solutions(rule, rule.when, {}):
-            yield Found(rule, tuple((alias, fact.id) for alias, fact in bound.items()), found.rest, found.coverage)
+            plain = tuple((alias, fact.id) for alias, fact in bound.items())
+            one = merged.setdefault(plain, Found(rule, plain))  # it may hold for several ranks of its facts
+            one.rest |= found.rest
+            one.coverage |= found.coverage
+        yield from merged.values()
 
     def _solutions(self, rule: Rule, conditions: Sequence[Condition], outer: Bound) -> Iterator[tuple[Bound, Found]]:
+        ranked = self._ranked(rule)
         plain = [c for c in conditions if isinstance(c, FactCondition) and not c.count]
         counted = [c for c in conditions if isinstance(c, FactCondition) and c.count]
         names = {c.alias for c in counted}
-        for facts in itertools.product(*([f for f in self.facts if f.kind == c.kind] for c in plain)):
+        for facts in itertools.product(*(self._taken(c.kind, c.alias in ranked) for c in plain)):
             bound = {**outer, **{c.alias: fact for c, fact in zip(plain, facts, strict=True)}}
-            if len({id(fact) for fact in bound.values()}) < len(bound):
+            if len({fact.id for fact in bound.values()}) < len(bound):
                 continue
             if not all(self._passes(c, bound[c.alias], bound) for c in plain):
                 continue
             found = Found(rule, ())
-            if all(self._counts(c, conditions, bound, found) for c in counted) and all(
+            if all(self._counts(c, c.alias in ranked, conditions, bound, found) for c in counted) and all(
                 self._holds(rule, c, bound, names, found) for c in conditions if not isinstance(c, FactCondition)
             ):
                 yield bound, found
@@ -140,11 +147,34 @@ class Brute:
         found.coverage |= covering or set()
         return covering is not None
 
-    def _counts(self, condition: FactCondition, conditions: Sequence[Condition], bound: Bound, found: Found) -> bool:
+    def _ranked(self, rule: Rule) -> set[str]:
+        """Aliases whose facts are taken for each of their ranks."""
+        found: set[str] = set()
+        for c in flat(rule.when):
+            for join in c.joins:
+                found |= {join.alias} if join.other == "rank" else set()
+                found |= {c.alias} if join.field == "rank" and isinstance(c, FactCondition) else set()
+            if isinstance(c, FactCondition) and c.count and "rank" in c.count.distinct:
+                found.add(c.alias)
+        return found
+
+    def _taken(self, kind: str, ranked: bool) -> list[Fact]:
+        """Facts of a kind, if asked for as one for each of their ranks."""
+        found: list[Fact] = []
+        for fact in self.facts:
+            if fact.kind == kind:
+                several = ranked and fact.rank is None and len(fact.ranks) > 1
+                found += [replace(fact, ranks=(rank,)) for rank in sorted({*fact.ranks})] if several else [fact]
+        return found
+
+    def _counts(
+        self, condition: FactCondition, ranked: bool, conditions: Sequence[Condition], bound: Bound, found: Found
+    ) -> bool:
         assert condition.count
         members = []
-        for fact in self.facts:
-            if fact in bound.values() or not self._passes(condition, fact, bound):
+        taken = {fact.id for fact in bound.values()}
+        for fact in self._taken(condition.kind, ranked):
+            if fact.id in taken or not self._passes(condition, fact, bound):
                 continue
             with_it = {**bound, condition.alias: fact}
             fits, coverage = True, set()
@@ -159,7 +189,9 @@ class Brute:
                 members.append(fact)
                 found.coverage |= coverage
         found.rest |= {(condition.alias, fact.id) for fact in members}
-        keys = [[self.value(fact, name) for name in condition.count.distinct] for fact in members]
+        if not condition.count.distinct:
+            return len({fact.id for fact in members}) >= condition.count.at_least
+        keys = [[self._joined_value(fact, name) for name in condition.count.distinct] for fact in members]
         return any(
             all(None not in key for key in chosen)
             and all(all(x != y for x, y in zip(a, b, strict=True)) for a, b in itertools.combinations(chosen, 2))
@@ -168,12 +200,18 @@ class Brute:
 
     def _absent(self, condition: AbsentCondition, bound: Bound) -> set[str] | None:
         """Ids of the facts that cover the absence; ``None`` where it does not hold."""
-        if any(self._passes(condition, fact, bound) for fact in self.facts if fact not in bound.values()):
+        ranked = any(join.field == "rank" for join in condition.joins)
+        others = {fact.id for fact in bound.values()}
+        if any(
+            self._passes(condition, fact, bound)
+            for fact in self._taken(condition.kind, ranked)
+            if fact.id not in others
+        ):
             return None
         spec = self.vocabulary[condition.kind]
         if spec.nature == "derived" and spec.absence is None:
             return set()
-        covering = set()
+        covering, shown = set(), set()
         for fact in self.facts:
             if fact.kind != "coverage.source" or self.value(fact, "class") != spec.absence:
                 continue
@@ -185,7 +223,23 @@ class Brute:
             (a, b), (c, d) = self._spans(fact, bound[condition.anchor])
             if None not in (a, b, c, d) and a <= c and d <= b:  # type: ignore[operator]
                 covering.add(fact.id)
+                shown.add(fact.host)
+        if not any((j.field, j.operator) == ("host", "==") for j in condition.joins):
+            for name in self._places(spec.absence):
+                if name not in shown:
+                    return None
         return covering or None
+
+    def _places(self, source: str | None) -> set[str]:
+        """Names of hosts, or for a class of switches of switches; none where one source speaks of all."""
+        if source in ("scheduler", "orchestrator"):
+            return set()
+        names: dict[bool, set[str]] = {True: set(), False: set()}
+        for fact in self.given:
+            if fact.host:
+                says = str(fact.fields.get("class")) if fact.kind == "coverage.source" else fact.kind
+                names[says.startswith(("switch.", "switch_"))].add(fact.host)
+        return names[True] if str(source).startswith("switch_") else names[False] - names[True]
 
     # --- facts ---
 
@@ -205,7 +259,7 @@ class Brute:
     def _joined(self, condition: FactCondition | AbsentCondition, fact: Fact, bound: Mapping[str, Fact]) -> bool:
         for join in condition.joins:
             if join.alias in bound:
-                one, other = self.value(fact, join.field), self.value(bound[join.alias], join.other)
+                one, other = self._joined_value(fact, join.field), self._joined_value(bound[join.alias], join.other)
                 if one is None or other is None or (one == other) != (join.operator == "=="):
                     return False
         return True
@@ -245,6 +299,11 @@ class Brute:
             return fact.id
         return self.typed(fact.get(name), self.vocabulary[fact.kind].type_of(name))
 
+    def _joined_value(self, fact: Fact, name: str) -> Scalar | None:
+        if name == "rank" and fact.rank is None and len(fact.ranks) == 1:
+            return fact.ranks[0]
+        return self.value(fact, name)
+
     def typed(self, value: Scalar | None, wanted: str | None) -> Scalar | None:
         if wanted == "float" and isinstance(value, int) and not isinstance(value, bool):
             value = float(value) if abs(value) < 2**1000 else None
@@ -255,11 +314,16 @@ class Brute:
         return value
 
     def _precedes(self, first: Fact, second: Fact) -> bool:
+        by_line = self._line_tells(first, second)
+        (a, b), (c, d) = self._spans(first, second)
+        if b is not None and c is not None and b < c:
+            return not (first.clock != second.clock and self._line_tells(second, first))
+        later = a is not None and d is not None and d < a
+        return by_line and not later
+
+    def _line_tells(self, first: Fact, second: Fact) -> bool:
         one_file = first.source.path == second.source.path
-        if one_file and second.sequence is not None and first.source.line < second.sequence:
-            return True
-        (_, ends), (starts, _) = self._spans(first, second)
-        return ends is not None and starts is not None and ends < starts
+        return one_file and second.sequence is not None and first.source.line < second.sequence
 
     def _spans(self, one: Fact, other: Fact) -> list[tuple[int | None, int | None]]:
         spans = (one.local, other.local) if one.clock == other.clock else (one.onset, other.onset)

@@ -28,6 +28,7 @@ VOCABULARY = Vocabulary(
             spec("host.oom_kill", absence="kernel_log", process="str", pid="int", share="float", fatal="bool"),
             spec("host.hung_task", absence="kernel_log", process="str", pid="int"),
             spec("job.process_exit", absence="job_log", signal="int", pid="int"),
+            spec("job.cancelled", absence="scheduler"),
             spec("comm.collective_timeout", "symptom", work="int"),
             spec("coverage.source", "coverage", **{"class": "str"}),
             spec("causal.explained", "derived", effect="str", cause="str", rule="str"),
@@ -49,6 +50,7 @@ def fact(
     line: int = 1,
     ordered: bool = False,
     scope: Any = "incident",
+    ranks: tuple[int, ...] = (),
     **values: Scalar,
 ) -> Fact:
     """A fact at some seconds; ``wide`` seconds of doubt come on top of its UTC time, not of its local one."""
@@ -63,7 +65,7 @@ def fact(
     return Fact(
         fact_id, kind, values, Source(path or f"{fact_id}.log", line), onset=onset, local=local,
         clock=str(subject.get("host", "")) if clock is None else clock, sequence=line if ordered else None, scope=scope,
-        **subject,  # type: ignore[arg-type]
+        ranks=ranks, **subject,  # type: ignore[arg-type]
     )  # fmt: skip
 
 

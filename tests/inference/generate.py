@@ -60,7 +60,8 @@ COMMON = 3
 """Of the values of a type the first few are taken most often, so that joins find partners."""
 
 HOSTS = ["n1", "n2", "n3"]
-CLASSES = ["kernel_log", "job_log"]
+CLASSES = ["kernel_log", "job_log", "switch_log", "scheduler"]
+WEIGHTS = [6, 3, 1, 1]
 FILES = ["a.log", "b.log", "c/d.log"]
 CLOCKS = ["n1", "n2", ""]
 
@@ -81,6 +82,7 @@ class Generator:
         kinds = self.vocabulary.kinds.values()
         self.plain = [spec for spec in kinds if spec.nature not in ("derived", "coverage")]
         self.derived = [spec for spec in kinds if spec.nature == "derived"]
+        self.hosts = HOSTS
 
     def case(self, rules: int, facts: int, incidents: int, small: bool = False) -> Case:
         """``small`` rules stand for few conjunctions, so that many of them can be compiled."""
@@ -119,9 +121,9 @@ class Generator:
     def _vocabulary(self) -> Vocabulary:
         kinds: dict[str, KindSpec] = {}
         for number in range(self.random.randint(1, 3)):
-            kind = f"host.k{number}"
+            kind = f"{'switch' if self.chance(0.15) else 'host'}.k{number}"
             names = {f"f{place}": FieldSpec(self.random.choice(TYPES)) for place in range(self.random.randint(0, 3))}
-            absence = self.random.choice([None, *CLASSES, CLASSES[0]])
+            absence = self.random.choice([None, *self.random.choices(CLASSES, WEIGHTS, k=3)])
             kinds[kind] = KindSpec(kind, "host", "fault", "", "", names, absence)
         for number in range(2):
             kind = f"causal.d{number}"
@@ -248,6 +250,8 @@ class Generator:
             if (spec.type_of(one) or "str") == (other.type_of(two) or "str")
         ]
         alike = [(one, two) for one, two in pairs if one == two] if self.chance(0.6) else pairs
+        if self.chance(0.25):
+            alike = [("rank", "rank")]
         return [Join(one, operator, alias, two) for one, two in [self.random.choice(alike)]]
 
     def emission(self, scope: dict[str, tuple[KindSpec, str]]) -> Emission:
@@ -275,6 +279,7 @@ class Generator:
     # --- facts ---
 
     def facts(self, number: int) -> list[Fact]:
+        self.hosts = HOSTS[: self.random.choice([1, 2, 3])]
         facts = [self.one(f"f{place}") for place in range(number)]
         self.random.shuffle(facts)
         return facts
@@ -294,18 +299,22 @@ class Generator:
             if self.chance(0.02):
                 fields[name] = self.random.choice(MISTYPED)
         if covers:
-            fields["class"] = self.random.choice(CLASSES)
+            fields["class"] = self.random.choices(CLASSES, WEIGHTS)[0]
         if spec.kind == EXPLAINED:
             fields["effect"] = f"f{self.random.randint(0, 5)}"
         lies_at = self.random.randint(0, 20)
         line = self.random.randint(1, 9)
+        rank = self.random.choice([0, 1, 2, None])
+        several = rank is None and self.chance(0.6)
+        ranks = tuple(self.random.sample(range(4), self.random.randint(2, 3))) if several else ()
         return Fact(
             fact_id,
             spec.kind,
             fields,
             Source(self.random.choice(FILES), line),
-            host=self.random.choice([*HOSTS, None]),
-            rank=self.random.choice([0, 1, 2, None]),
+            host=self.random.choice([*self.hosts, None]),
+            rank=rank,
+            ranks=ranks if rank is None else (rank,),
             peer=self.random.choice([*HOSTS, None, None]),
             onset=self.span(0 if covers else lies_at, 20 if covers else 3),
             local=self.span(0 if covers else lies_at, 20 if covers else 2),

@@ -89,9 +89,9 @@ class TestBackends:
     @needs_durable
     def test_large_joins_go_to_the_reference(self) -> None:
         every = rule(want(OOM), want(EXIT, "b", same={"host": "a.host"}, within={"a": 1}))
-        facts = [fact(f"{kind}{n}", kind, n, host="n1") for kind in (OOM, EXIT) for n in range(900)]
+        facts = [fact(f"{kind}{n}", kind, n, host="n1") for kind in (OOM, EXIT) for n in range(990)]
         found = infer([every], facts, VOCABULARY)
-        assert (found.backend, len(found.firings)) == ("reference", 900 + 2 * 899)
+        assert (found.backend, len(found.firings)) == ("reference", 990 + 2 * 989)
         assert "could take more than" in found.note
 
     def test_a_rule_that_matches_too_often_is_stopped_and_named(self, monkeypatch: pytest.MonkeyPatch) -> None:

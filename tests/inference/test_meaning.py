@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from engine.facts.model import Fact
+from engine.inference import Engine
 from engine.rules.model import AbsentCondition, AnyCondition, Count, Emission, Precedes, Test, Within
-from tests.inference.building import coverage, explains, fact, fired, joined, rule, run, want
+from tests.inference.building import VOCABULARY, coverage, explains, fact, fired, joined, rule, run, want
 
 OOM = "host.oom_kill"
 HUNG = "host.hung_task"
 EXIT = "job.process_exit"
 TIMEOUT = "comm.collective_timeout"
+CANCELLED = "job.cancelled"
 
 
 def test_only_facts_of_the_incident_take_part() -> None:
@@ -89,6 +93,24 @@ class TestOrder:
         late = [fact("k", OOM, path="a.log", line=3), fact("e", EXIT, path="a.log", line=5)]
         assert fired(self.RULE, *late) == []
 
+    def test_lines_that_contradict_their_one_clock_are_not_believed(self) -> None:
+        facts = [
+            fact("e", EXIT, 0, host="n1", path="a.log", line=3, ordered=True),
+            fact("k", OOM, 9, host="n1", path="a.log", line=2),
+        ]
+        assert fired(self.RULE, *facts) == []
+        assert fired(rule(want(OOM), want(EXIT, "b", before=["a"])), *facts) == ["a=k b=e"]
+
+    def test_lines_that_contradict_two_clocks_are_no_order(self) -> None:
+        facts = [
+            fact("e", EXIT, 0, host="n1", path="a.log", line=3, ordered=True),
+            fact("k", OOM, 9, host="n2", path="a.log", line=2),
+        ]
+        assert fired(self.RULE, *facts) == []
+        assert fired(rule(want(OOM), want(EXIT, "b", before=["a"])), *facts) == []
+        agreeing = [facts[0], fact("k", OOM, 9, host="n2", path="a.log", line=4)]
+        assert fired(rule(want(OOM), want(EXIT, "b", before=["a"])), *agreeing) == ["a=k b=e"]
+
     def test_open_ends_are_no_order(self) -> None:
         facts = [fact("k", OOM, (0, None), host="n1"), fact("e", EXIT, (5, None), host="n1")]
         assert fired(self.RULE, *facts) == []
@@ -117,6 +139,82 @@ class TestOrder:
 def test_within_fails_only_where_the_distance_is_certain(second: Fact, near: bool) -> None:
     pair = rule(want(OOM), want(EXIT, "b", within={"a": 10}))
     assert fired(pair, fact("k", OOM, 0, host="n1"), second) == ["a=k b=e"] * near
+
+
+class TestRanks:
+    """An episode of several ranks joins by any of them and remains one fact."""
+
+    SAME = rule(want(EXIT), want(TIMEOUT, "b", same={"rank": "a.rank"}))
+    OTHERS = rule(want(EXIT), want(TIMEOUT, "b", differ={"rank": "a.rank"}))
+    MANY = fact("t", TIMEOUT, ranks=(1, 2, 3))
+
+    @pytest.mark.parametrize(("rank", "found"), [(2, ["a=e b=t"]), (4, [])])
+    def test_it_shares_a_rank(self, rank: int, found: list[str]) -> None:
+        assert fired(self.SAME, fact("e", EXIT, rank=rank), self.MANY) == found
+
+    def test_two_episodes_share_a_rank(self) -> None:
+        assert fired(self.SAME, fact("e", EXIT, ranks=(0, 3, 4)), self.MANY) == ["a=e b=t"]
+        assert fired(self.SAME, fact("e", EXIT, ranks=(0, 4, 5)), self.MANY) == []
+
+    def test_a_fact_without_any_rank_shares_none(self) -> None:
+        assert fired(self.SAME, fact("e", EXIT), self.MANY) == []
+        assert fired(self.OTHERS, fact("e", EXIT), self.MANY) == []
+
+    def test_one_of_its_ranks_differs(self) -> None:
+        assert fired(self.OTHERS, fact("e", EXIT, rank=1), self.MANY) == ["a=e b=t"]
+        assert fired(self.OTHERS, fact("e", EXIT, rank=1), fact("t", TIMEOUT, rank=1)) == []
+
+    def test_the_same_rank_counts_in_all_joins(self) -> None:
+        both = rule(want(EXIT), want(OOM, "b"), want(TIMEOUT, "c", same={"rank": "a.rank"}, differ={"rank": "b.rank"}))
+        exit_ = fact("e", EXIT, rank=1)
+        assert fired(both, exit_, fact("k", OOM, rank=2), self.MANY) == ["a=e b=k c=t"]
+        assert fired(both, exit_, fact("k", OOM, rank=1), self.MANY) == []
+        chain = rule(want(EXIT), want(TIMEOUT, "b", same={"rank": "a.rank"}), want(OOM, "c", same={"rank": "b.rank"}))
+        assert fired(chain, exit_, self.MANY, fact("k", OOM, rank=2)) == []
+        assert fired(chain, exit_, self.MANY, fact("k", OOM, rank=1)) == ["a=e b=t c=k"]
+
+    def test_three_ranks_differ_from_two(self) -> None:
+        both = joined(None, {"rank": "a.rank"}) + joined(None, {"rank": "b.rank"})
+        third = rule(want(EXIT), want(OOM, "b"), replace(want(TIMEOUT, "c"), joins=both))
+        facts = (fact("e", EXIT, rank=1), fact("k", OOM, rank=2))
+        assert fired(third, *facts, self.MANY) == ["a=e b=k c=t"]
+        assert fired(third, *facts, fact("t", TIMEOUT, ranks=(1, 2))) == []
+
+    def test_it_is_not_two_facts(self) -> None:
+        two = rule(want(TIMEOUT), want(TIMEOUT, "b", differ={"rank": "a.rank"}))
+        assert fired(two, self.MANY) == []
+        assert fired(two, self.MANY, fact("u", TIMEOUT, rank=1)) == ["a=t b=u", "a=u b=t"]
+
+    def test_a_test_of_its_rank_finds_none(self) -> None:
+        known = Test("rank", "known", True)
+        same = rule(want(EXIT), want(TIMEOUT, "b", known, same={"rank": "a.rank"}))
+        assert fired(same, fact("e", EXIT, rank=2), self.MANY) == []
+
+    def test_it_counts_once_and_in_distinct_ranks_for_each(self) -> None:
+        assert fired(rule(want(TIMEOUT, count=Count(2))), self.MANY) == []
+        assert fired(rule(want(TIMEOUT, count=Count(3, ("rank",)))), self.MANY) == ["a=t"]
+        assert fired(rule(want(TIMEOUT, count=Count(4, ("rank",)))), self.MANY) == []
+
+    def test_what_is_absent_of_one_of_its_ranks(self) -> None:
+        cover = coverage("c", "job_log", 0, 10, host="n1")
+        wait = fact("t", TIMEOUT, 5, host="n1", ranks=(1, 2, 3))
+        alive = rule(want(TIMEOUT), AbsentCondition(EXIT, "a", joins=joined({"host": "a.host", "rank": "a.rank"})))
+        gone = [fact(f"e{rank}", EXIT, 4, host="n1", rank=rank) for rank in (1, 2, 3)]
+        assert fired(alive, wait, cover, *gone[:2]) == ["a=t"]
+        assert fired(alive, wait, cover, *gone) == []
+        assert fired(alive, wait, cover, fact("e", EXIT, 4, host="n1", ranks=(1, 2, 3))) == []
+        alone = rule(want(TIMEOUT), AbsentCondition(EXIT, "a", joins=joined({"host": "a.host"}, {"rank": "a.rank"})))
+        assert fired(alone, wait, cover, gone[2]) == ["a=t"]
+        assert fired(alone, wait, cover, *gone[1:]) == []
+
+    def test_a_thousand_ranks_that_differ_are_no_million_pairs(self) -> None:
+        facts = [
+            fact(name, kind, ranks=tuple(range(1024)))
+            for name, kind in (("e", EXIT), ("t", TIMEOUT), ("u", TIMEOUT), ("v", TIMEOUT))
+        ]
+        found = run([self.OTHERS, replace(self.SAME, id="s")], *facts)
+        assert len(found.firings) == 6
+        assert not found.note
 
 
 class TestCount:
@@ -211,9 +309,47 @@ class TestAbsent:
             assert fired(self.RULE, fact("e", EXIT, at, host="n1"), self.COVERED) == []
 
     def test_across_clocks_utc_decides(self) -> None:
-        elsewhere = rule(want(EXIT), AbsentCondition(OOM, "a"))
-        assert fired(elsewhere, fact("e", EXIT, 5, host="n2", wide=4), self.COVERED) == ["a=e"]
-        assert fired(elsewhere, fact("e", EXIT, 5, host="n2", wide=6), self.COVERED) == []
+        elsewhere = rule(want(EXIT), AbsentCondition(OOM, "a", joins=joined({"host": "a.host"})))
+        other = coverage("c", "kernel_log", 0, 10, host="n2")
+        other = replace(other, clock="n1")
+        assert fired(elsewhere, fact("e", EXIT, 5, host="n2", wide=4), other) == ["a=e"]
+        assert fired(elsewhere, fact("e", EXIT, 5, host="n2", wide=6), other) == []
+
+    NOWHERE = rule(want(EXIT), AbsentCondition(OOM, "a"))
+
+    def test_nowhere_is_known_only_where_every_host_is_covered(self) -> None:
+        other = coverage("d", "kernel_log", 0, 10, host="n2")
+        assert fired(self.NOWHERE, self.EXITED, self.COVERED) == ["a=e"]
+        seen_there = fact("t", TIMEOUT, 2, host="n2")
+        assert fired(self.NOWHERE, self.EXITED, self.COVERED, seen_there) == []
+        (firing,) = run(self.NOWHERE, self.EXITED, self.COVERED, seen_there, other).firings
+        assert firing.coverage == ("c", "d")
+        late = coverage("d", "kernel_log", 6, 10, host="n2")
+        assert fired(self.NOWHERE, self.EXITED, self.COVERED, seen_there, late) == []
+
+    def test_a_host_of_the_incident_of_which_there_is_no_file_is_not_covered(self) -> None:
+        for backend in ("durable", "reference"):
+            with Engine([self.NOWHERE], VOCABULARY, backend) as engine:
+                facts = (self.EXITED, self.COVERED)
+                assert len(engine.run(facts, ["n1"]).firings) == 1
+                assert engine.run(facts, ["n1", "n2"]).firings == ()
+
+    def test_a_switch_or_another_run_is_no_host_of_the_incident(self) -> None:
+        switch = coverage("s", "switch_log", 0, 10, host="leaf1")
+        before = fact("t", TIMEOUT, 2, host="n7", scope="other_run")
+        assert fired(self.NOWHERE, self.EXITED, self.COVERED, switch, before) == ["a=e"]
+
+    def test_one_scheduler_speaks_of_all_hosts(self) -> None:
+        none = rule(want(OOM), AbsentCondition(CANCELLED, "a"))
+        covered = coverage("c", "scheduler", 0, 10, clock="n1")
+        assert fired(none, fact("k1", OOM, 5, host="n1"), fact("k2", OOM, host="n2"), covered) == ["a=k1"]
+
+    def test_a_counted_alias_can_be_the_anchor_of_what_is_nowhere(self) -> None:
+        several = rule(want(EXIT, count=Count(2)), AbsentCondition(OOM, "a"))
+        exits = [fact(f"e{n}", EXIT, n, host="n1") for n in (5, 6, 11)]
+        (firing,) = run(several, *exits, self.COVERED).firings
+        assert set(firing.facts("a")) == {"e5", "e6"}
+        assert fired(several, *exits[1:], self.COVERED) == []
 
     def test_an_alias_without_the_host_cannot_be_covered(self) -> None:
         assert fired(self.RULE, fact("e", EXIT, 5, clock="n1"), self.COVERED) == []

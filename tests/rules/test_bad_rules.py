@@ -19,7 +19,6 @@ TODAY = dt.date(2027, 1, 1)
 
 TESTED_ELSEWHERE = {
     "FF243",  # come from running examples: test_examples.py
-    "FF244",
     *(code for code in CODES if code >= "FF410"),  # come from the readers of signatures and incident.yaml
 }
 

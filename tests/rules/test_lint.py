@@ -117,3 +117,15 @@ def test_output_does_not_depend_on_the_order_of_paths(pack: Path) -> None:
     edit(pack / "evidence" / "job" / "process-exit.yaml", "strength: moderate", "strength: big")
     paths = [pack / "tree", pack / "evidence"]
     assert lint(paths, builtin=pack) == lint(paths[::-1], builtin=pack)
+
+
+def test_phases_that_inference_cannot_take_are_reported(pack: Path) -> None:
+    (pack / "profiles").mkdir(exist_ok=True)
+    profile = pack / "profiles" / "phases.yaml"
+    text = "schema: 1\nkind: profile\nid: phases\nverified_on: [torch]\nsource: none\nphases:\n"
+    profile.write_text(text + "  - {phase: steady, when: {fact: job.nonsense}}\n", encoding="utf-8")
+    (problem,) = lint(builtin=pack)
+    assert (problem.code, problem.line, problem.reason) == ("FF244", 6, "unknown kind job.nonsense")
+    profile.write_text(text + "  - {when: {fact: host.oom_kill}}\n", encoding="utf-8")
+    (problem,) = lint(builtin=pack)
+    assert (problem.code, problem.message) == ("FF244", "the phases cannot be read as rules")
