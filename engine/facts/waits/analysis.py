@@ -1,0 +1,209 @@
+"""From the states of all ranks to the ends of the chains, and to what each end means.
+
+A chain ends in a rank that is in no operation itself (it held the others up), in a rank of which nothing is known, in an
+operation that all members are in with unequal calls or with equal ones, or in a circle. A rank is named only where the
+states determine it: one without a dump only where every other rank has a whole one and all chains end in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from engine.facts.collectives import GroupState
+from engine.facts.model import Source
+from engine.facts.waits.graph import Graph, Node, Operation, build, ends, waiting_for
+from engine.facts.waits.mismatch import mismatches, odd_order
+from engine.facts.waits.model import Circle, Front, How, Mismatch, Suspected, Wait, Waits
+from engine.facts.waits.positions import Positions, assemble
+from engine.facts.waits.tables import fronts_of, front_of_operation, waits_of
+
+MOST_OF_CIRCLE = 64
+"""A circle of more ranks than this is no deadlock that somebody wrote but a gap in the evidence."""
+
+NOWHERE = Source("", 0)
+
+
+def analyse(states: Iterable[GroupState], hosts: Mapping[int, str] | None = None) -> Waits:
+    """Compare the ranks. ``hosts`` are known from elsewhere; those of the states come first.
+
+    The result does not depend on the order of the states, on clocks or on host names.
+    """
+    positions = assemble(states)
+    for rank, host in (hosts or {}).items():
+        positions.hosts.setdefault(rank, host)
+    graph = build(positions)
+    unequal = mismatches(positions)
+    analysis = _Analysis(positions, graph, unequal)
+    analysis.judge()
+    members = {rank for group in positions.groups.values() for rank in group.members}
+    recorded = positions.recorders
+    return Waits(
+        ranks=len(positions.ranks),
+        missing=tuple(sorted(members - recorded)) if recorded else (),
+        broken=tuple(sorted((rank, how) for rank, how in positions.conditions.items() if rank in recorded)),
+        fronts=tuple(fronts_of(positions, graph, unequal, analysis.circle_wheres)),
+        waits=tuple(waits_of(positions, graph, unequal, analysis.circle_wheres)),
+        suspects=tuple(sorted(analysis.suspects, key=lambda item: (-item.waiting, item.rank, item.how))),
+        mismatches=tuple(unequal),
+        circles=tuple(analysis.circles),
+        stalled=tuple(analysis.stalled),
+        undecided=tuple(sorted(analysis.undecided)),
+        overrun=positions.overrun,
+    )
+
+
+class _Analysis:
+    """The ends of the chains of one incident, sorted by what they mean."""
+
+    def __init__(self, positions: Positions, graph: Graph, unequal: list[Mismatch]) -> None:
+        self.positions = positions
+        self.graph = graph
+        self.unequal = {(item.group, item.seq): item for item in unequal}
+        self.suspects: list[Suspected] = []
+        self.circles: list[Circle] = []
+        self.circle_wheres: set[tuple[str, int]] = set()
+        self.stalled: list[Front] = []
+        self.undecided: set[int] = set()
+
+    def judge(self) -> None:
+        """Sort the ends."""
+        for item in self.unequal.values():
+            self._odd_ones(item)
+        complete: list[Operation] = []
+        for part in ends(self.graph, self.positions):
+            self._end(part, complete)
+        if not self.suspects and not self.circles and not self.unequal:
+            self._unknown(blameless=bool(complete))
+            if not self.suspects and not self.undecided:
+                self.stalled = [front_of_operation(item, self.positions, "stalled") for item in complete]
+
+    def _odd_ones(self, item: Mismatch) -> None:
+        group = self.positions.groups[item.group]
+        for rank in item.odd:
+            number = group.call_at(rank, item.seq)
+            found = group.states[rank].words.get(number, "") if number is not None else ""
+            waiting = sum(1 for other in group.states if other != rank)
+            self._suspect(rank, "mismatch", group.key, item.seq, item.expected, found, item.aspect, waiting)
+
+    def _end(self, part: list[Node], complete: list[Operation]) -> None:
+        ranks = sorted(node for node in part if isinstance(node, int))
+        if len(part) == 1 and ranks:
+            if self._is_late(ranks[0]):
+                self._idle(ranks[0])
+        elif len(part) == 1:
+            operation = self.graph.operations[part[0]]  # type: ignore[index]
+            if operation.where not in self.unequal:
+                complete.append(operation)
+        elif not any(where in self.unequal for where in part if isinstance(where, tuple)):
+            self._circle(ranks, [node for node in part if isinstance(node, tuple)])
+
+    def _is_late(self, rank: int) -> bool:
+        """Whether it is known that others wait for the rank."""
+        return any(rank in self.graph.operations[where].late for where in self.graph.awaited.get(rank, ()))
+
+    def _idle(self, rank: int) -> None:
+        """A rank that waits for nobody and that others wait for."""
+        late_in = [item for where in self.graph.awaited[rank] if rank in (item := self.graph.operations[where]).late]
+        operation = min(late_in, key=lambda item: (-len(item.waiting), item.where))
+        how: How = "not_started" if operation.late[rank] == "not_started" else "never_entered"
+        if any(item.rank == rank for item in self.suspects):
+            return
+        call = operation.group.words_at(operation.seq) if operation.seq >= 0 else _transfer_words(operation)
+        self._suspect(rank, how, operation.group.key, operation.seq, call)
+
+    def _circle(self, ranks: list[int], wheres: list[tuple[str, int]]) -> None:
+        if len(ranks) > MOST_OF_CIRCLE:
+            ranks, wheres = self._shortest(ranks, wheres)
+        operations = tuple(sorted(_operation_words(self.graph.operations[where]) for where in wheres))[:8]
+        source = self.positions.sources.get(ranks[0], NOWHERE)
+        self.circles.append(Circle(tuple(ranks), operations, source))
+        self.circle_wheres.update(wheres)
+        odd, expected, found = odd_order(ranks, self.graph, self.positions)
+        for rank in odd:
+            where = min(self.graph.waits.get(rank, wheres))
+            self._suspect(rank, "order", self.graph.operations[where].group.key, where[1], expected, found, "order")
+
+    def _shortest(self, ranks: list[int], wheres: list[tuple[str, int]]) -> tuple[list[int], list[tuple[str, int]]]:
+        """The ranks of a large circle that keep its operations from ending: the others wait, but nobody for them."""
+        late = {rank for where in wheres for rank in self.graph.operations[where].late}
+        kept = [rank for rank in ranks if rank in late]
+        return (kept or ranks), wheres
+
+    def _unknown(self, blameless: bool) -> None:
+        """Ranks of which nothing is known, where nothing known explains the wait."""
+        demands = [
+            frozenset(operation.unknown)
+            for operation in self.graph.operations.values()
+            if operation.unknown and not operation.late
+        ]
+        if not demands:
+            return
+        silent = frozenset.union(*demands)
+        rank = min(silent)
+        if len(silent) == 1 and self._alone_without_dump(rank) and not blameless:
+            first = min(
+                (self.graph.operations[where] for where in self.graph.awaited[rank]),
+                key=lambda item: (-len(item.waiting), item.where),
+            )
+            call = first.group.words_at(first.seq) if first.seq >= 0 else _transfer_words(first)
+            self._suspect(rank, "no_report", first.group.key, first.seq, call)
+        else:
+            self.undecided.update(silent)
+
+    def _alone_without_dump(self, rank: int) -> bool:
+        """Whether the rank left nothing and every other member a whole dump.
+
+        One whose dump is empty or cut short lived to write it, and may wait like the others.
+        """
+        positions = self.positions
+        whole = {number for number, item in positions.ranks.items() if not item.partial}
+        members = {number for group in positions.groups.values() for number in group.members}
+        return rank not in positions.recorders and members - whole == {rank}
+
+    def _suspect(
+        self,
+        rank: int,
+        how: How,
+        key: str,
+        seq: int,
+        call: str,
+        found: str = "",
+        aspect: str = "",
+        waiting: int | None = None,
+    ) -> None:
+        group = self.positions.groups[key]
+        state = group.states.get(rank)
+        others = (group.states[other] for other in sorted(group.states))
+        source = self.positions.sources.get(rank) or next((item.source for item in others), NOWHERE)
+        self.suspects.append(
+            Suspected(
+                rank,
+                self.positions.hosts.get(rank),
+                how,
+                source,
+                group.key,
+                group.name,
+                group.description,
+                seq,
+                call,
+                found,
+                aspect,
+                waiting_for(self.graph, rank) if waiting is None else waiting,
+                state.created_ns if state else 0,
+            )
+        )
+
+
+def _operation_words(operation: Operation) -> str:
+    name = operation.group.description or operation.group.name
+    if operation.transfer is not None:
+        return f"{name} {_transfer_words(operation)}"
+    return f"{name} #{operation.seq}"
+
+
+def _transfer_words(operation: Operation) -> str:
+    _, sender, receiver, _ = operation.where[0].split(">", 3)
+    return f"send {sender} -> {receiver}"
+
+
+__all__ = ["Wait", "analyse"]

@@ -1,0 +1,140 @@
+"""The entries of a pickled dump read by an expression instead of one value after the other.
+
+torch's pickler (``jit/serialization/pickler.cpp``) writes the dicts of the entries list alike: the same keys in the same
+order, each key a reference to the string's first place. From one such entry an expression is made that matches the next
+ones whole. An opcode's first byte says what follows, so an entry can be read in one way only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+MOST_SHAPES = 6
+LONGEST_ENTRY = 1 << 16
+
+CALL_KEYS = ("input_sizes", "input_dtypes", "output_sizes", "output_dtypes")
+"""Keys whose values make up a call, together with its name; torch writes them side by side."""
+
+WANTED = (
+    "record_id",
+    "pg_id",
+    "process_group",
+    "collective_seq_id",
+    "p2p_seq_id",
+    "profiling_name",
+    "time_created_ns",
+    "state",
+    "retired",
+    "is_p2p",
+)
+"""Keys whose values are kept, in the order of a row; the last chunk of a row is the one of the call."""
+
+_REF = rb"(?:h.|j.{4})"
+_INT = rb"(?:K.|M..|J.{4}|\x8a\x08.{8})"
+_SIMPLE = rb"(?:[N\x88\x89]|K.|M..|[Jj].{4}|\x8a\x08.{8}|G.{8}|h.)"
+_VALUES: Mapping[str, bytes] = {
+    "process_group": rb"(?:" + _REF + rb"){2}\x86",
+    "profiling_name": _REF,
+    "state": _REF,
+    "retired": rb"[\x88\x89]",
+    "is_p2p": rb"[\x88\x89]",
+    "frames": rb"\](?:\((?:" + _REF + rb")*e)?",
+    **dict.fromkeys(("record_id", "pg_id", "collective_seq_id", "p2p_seq_id"), _INT),
+    **dict.fromkeys(("input_sizes", "output_sizes"), rb"\](?:\((?:\](?:\((?:" + _INT + rb")*e)?)*e)?"),
+    **dict.fromkeys(("input_dtypes", "output_dtypes"), rb"\](?:\((?:" + _REF + rb")*e)?"),
+}
+_KEY = re.compile(_REF, re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The expression of one order of keys, and which of its groups are the chunks of a row."""
+
+    pattern: re.Pattern[bytes]
+    order: tuple[int, ...]
+
+
+class Shapes:
+    """The shapes of one dump: with and without a duration, with other keys in other releases."""
+
+    def __init__(self) -> None:
+        self._known: list[Shape] = []
+        self._keys: set[tuple[str, ...]] = set()
+
+    def rows(self, data: bytes, at: int) -> Iterator[tuple[int, tuple[bytes, ...]]]:
+        """End and chunks of the entries from ``at`` on, as far as each has a known shape; empty for absent keys."""
+        known = self._known
+        while True:
+            for number, shape in enumerate(known):
+                match = shape.pattern.match(data, at)
+                if match is not None:
+                    break
+            else:
+                return
+            if number:
+                known.insert(0, known.pop(number))
+            at = match.end()
+            yield at, match.group(*shape.order)
+
+    def learn(self, data: bytes, start: int, end: int, memo: Mapping[int, object]) -> None:
+        """Make a shape of the entry at ``start``; one that names a new string, or has a value unlike others, has none."""
+        if start < 0 or len(self._known) >= MOST_SHAPES or end - start > LONGEST_ENTRY:
+            return
+        keys = _keys(data, start, end, memo)
+        names = tuple(name for name, _ in keys)
+        if not keys or names in self._keys:
+            return
+        self._keys.add(names)
+        self._known.append(_shape(keys))
+
+
+def _keys(data: bytes, start: int, end: int, memo: Mapping[int, object]) -> list[tuple[str, bytes]]:
+    """Names and references of the keys of an entry; none where it is not written as torch writes them."""
+    at = start + 2
+    if data[start:at] != b"}(":
+        return []
+    found: list[tuple[str, bytes]] = []
+    while at < end - 1:
+        key = _KEY.match(data, at)
+        name = memo.get(int.from_bytes(key[0][1:], "little")) if key else None
+        if key is None or not isinstance(name, str):
+            return []
+        value = _value(name).match(data, key.end())
+        if value is None:
+            return []
+        found.append((name, key[0]))
+        at = value.end()
+    return found if data[at:end] == b"u" else []
+
+
+def _value(name: str) -> re.Pattern[bytes]:
+    return re.compile(_VALUES.get(name, _SIMPLE), re.DOTALL)
+
+
+def _shape(keys: list[tuple[str, bytes]]) -> Shape:
+    """Groups: one for each wanted key, one for all of the call (with the keys between its values)."""
+    parts: list[bytes] = [rb"\}\("]
+    numbers: dict[str, int] = {}
+    count = 0
+    last_call = max((at for at, (name, _) in enumerate(keys) if name in CALL_KEYS), default=-1)
+    for at, (name, reference) in enumerate(keys):
+        value = _VALUES.get(name, _SIMPLE)
+        key = re.escape(reference)
+        if name in CALL_KEYS and "call" not in numbers:
+            count += 1
+            numbers["call"] = count
+            parts.append(b"(")
+        if name in WANTED:
+            count += 1
+            numbers[name] = count
+            parts.append(key + b"(" + value + b")")
+        else:
+            parts.append(key + value)
+        if at == last_call:
+            parts.append(b")")
+    parts.append(b"u()")
+    count += 1
+    order = tuple(numbers.get(name, count) for name in (*WANTED, "call"))
+    return Shape(re.compile(b"".join(parts), re.DOTALL), order)
