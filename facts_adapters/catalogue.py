@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from engine.authored.problem import Problem
+from engine.facts.comparison import KINDS as COMPARED
 from engine.facts.vocabulary import Vocabulary, load_vocabulary
+from engine.facts.waits import KINDS as WAITS
 from facts_adapters.discovery import registry
 from facts_adapters.text.check import check
 from facts_adapters.text.signatures import load_signatures
@@ -39,4 +41,4 @@ def emitted_kinds() -> frozenset[str]:
     """All fact kinds that an adapter, a signature or the timeline itself can emit."""
     kinds = {kind for adapter in registry().adapters for kind in adapter.emits}
     kinds |= {item.emits for item in load_signatures((BUILTIN / "signatures",), load_vocabulary()).signatures}
-    return frozenset(kinds)
+    return frozenset({*kinds, *WAITS, *COMPARED})

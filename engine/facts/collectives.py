@@ -1,8 +1,8 @@
 """The state of one rank in one process group, as a recorder, a library report or a log line gives it.
 
-Adapters yield :class:`GroupState` beside observations and counter samples; :mod:`engine.facts.waits` compares the states
-of all ranks. Operations lie in compact arrays, so that thousands of dumps fit into memory, and a call is a number that
-depends on nothing but the call: two ranks issued the same one where the numbers are equal.
+Adapters yield :class:`GroupState` beside observations and counter samples; :mod:`engine.facts.waits` compares the
+states of all ranks. Operations lie in compact arrays, so that thousands of dumps fit into memory, and a call is a
+number that depends on nothing but the call: two ranks issued the same one where the numbers are equal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal
 
-from engine.facts.model import Reading, Source
+from engine.facts.model import Source
 
 MOST_MEMBERS = 1 << 20
 """Ranks that a group may have at most; a longer list is not believed."""
@@ -82,7 +82,6 @@ class GroupState:
     created_ns: int = 0
     """When the first open operation, else the last one, was launched; 0 where unknown."""
     host: str | None = None
-    when: Reading | None = None
     adapter: str = ""
     run: str | None = None
 

@@ -9,12 +9,14 @@ from itertools import groupby
 
 from engine.facts.bring_up import mark_bring_up
 from engine.facts.clocks import ClockBook, Placed, align_by_shared_events, collect_boots, collect_offsets
-from engine.facts.comparison import differing_settings, lagging_ranks
+from engine.facts.collectives import GroupState
+from engine.facts.comparison import differing_settings, silent_ranks
 from engine.facts.counters import CounterProfile, counter_facts
 from engine.facts.episodes import fold
 from engine.facts.manifest import Manifest
 from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
 from engine.facts.vocabulary import Vocabulary
+from engine.facts.waits import Waits, analyse, observations_of, states_in_logs
 
 TIMED = ("fault", "symptom", "activity")
 """Natures whose facts happen at a time; only these can lie outside the window."""
@@ -38,10 +40,12 @@ class Timeline:
     facts: tuple[Fact, ...]
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
+    waits: Waits | None = None
+    """Who waits for whom, where anything tells."""
 
 
 def build_timeline(
-    readings: Iterable[Observation | CounterSample],
+    readings: Iterable[Observation | CounterSample | GroupState],
     vocabulary: Vocabulary,
     manifest: Manifest,
     counters: CounterProfile,
@@ -53,10 +57,13 @@ def build_timeline(
     """
     observations: list[Observation] = []
     samples: list[CounterSample] = []
+    states: list[GroupState] = []
     unknown: set[str] = set()
     for item in readings:
         if isinstance(item, CounterSample):
             samples.append(item)
+        elif isinstance(item, GroupState):
+            states.append(item)
         elif item.kind in vocabulary:
             observations.append(replace(item))
         else:
@@ -71,9 +78,12 @@ def build_timeline(
     _fill_hosts(observations)
     _fill_ranks(observations, manifest)
     facts = fold(_trust_lines([place.fact(item) for item in observations]), vocabulary)
+    covered = _covered_ranks(facts, manifest)
+    waits, waiting = _waits(facts, states, covered, manifest)
     derived = [
         *differing_settings(facts, vocabulary),
-        *lagging_ranks(facts, _known_ranks(facts, manifest), _covered_ranks(facts, manifest)),
+        *silent_ranks(facts, _known_ranks(facts, manifest), covered),
+        *(item for item in waiting if item.kind in vocabulary),
     ]
     _fill_hosts(derived, _rank_hosts(observations))
     facts.extend(fold([place.fact(item) for item in derived], vocabulary))
@@ -81,7 +91,19 @@ def build_timeline(
     named = tuple(replace(fact, id=f"f{number}") for number, fact in enumerate(ordered, 1))
     warnings = tuple(f"no vocabulary entry for {kind}: its statements are left out" for kind in sorted(unknown))
     assumptions = tuple(sorted({note for fact in named if _timed(fact, vocabulary) for note in fact.assumptions}))
-    return Timeline(named, assumptions, warnings)
+    return Timeline(named, assumptions, warnings, waits)
+
+
+def _waits(
+    facts: Sequence[Fact], recorded: Sequence[GroupState], covered: set[int], manifest: Manifest
+) -> tuple[Waits | None, list[Observation]]:
+    """Who waits for whom, by recorders, library reports and log lines, and the facts that follow."""
+    world = manifest.world_size if manifest.world_size and manifest.world_size <= MOST_RANKS else None
+    states = [*recorded, *states_in_logs(facts, covered, world)]
+    if not states:
+        return None, []
+    waits = analyse(states, world=world, hints=facts)
+    return waits, observations_of(waits, states)
 
 
 def _without_repeats(observations: Iterable[Observation]) -> list[Observation]:

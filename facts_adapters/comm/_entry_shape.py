@@ -1,8 +1,8 @@
 """The entries of a pickled dump read by an expression instead of one value after the other.
 
-torch's pickler (``jit/serialization/pickler.cpp``) writes the dicts of the entries list alike: the same keys in the same
-order, each key a reference to the string's first place. From one such entry an expression is made that matches the next
-ones whole. An opcode's first byte says what follows, so an entry can be read in one way only.
+torch's pickler (``jit/serialization/pickler.cpp``) writes the dicts of the entries list alike: the same keys in the
+same order, each key a reference to the string's first place. From one such entry an expression is made that matches
+the next ones whole. An opcode's first byte says what follows, so an entry can be read in one way only.
 """
 
 from __future__ import annotations
@@ -65,21 +65,24 @@ class Shapes:
 
     def rows(self, data: bytes, at: int) -> Iterator[tuple[int, tuple[bytes, ...]]]:
         """End and chunks of the entries from ``at`` on, as far as each has a known shape; empty for absent keys."""
-        known = self._known
-        while True:
-            for number, shape in enumerate(known):
-                match = shape.pattern.match(data, at)
-                if match is not None:
-                    break
-            else:
-                return
-            if number:
-                known.insert(0, known.pop(number))
+        while (hit := self._match(data, at)) is not None:
+            match, order = hit
             at = match.end()
-            yield at, match.group(*shape.order)
+            yield at, match.group(*order)
+
+    def _match(self, data: bytes, at: int) -> tuple[re.Match[bytes], tuple[int, ...]] | None:
+        """The entry at this place; the shape that fitted is tried first the next time."""
+        known = self._known
+        for place, shape in enumerate(known):
+            match = shape.pattern.match(data, at)
+            if match is not None:
+                if place:
+                    known.insert(0, known.pop(place))
+                return match, shape.order
+        return None
 
     def learn(self, data: bytes, start: int, end: int, memo: Mapping[int, object]) -> None:
-        """Make a shape of the entry at ``start``; one that names a new string, or has a value unlike others, has none."""
+        """Make a shape of the entry at ``start``; one that names a new string, or holds other values, has none."""
         if start < 0 or len(self._known) >= MOST_SHAPES or end - start > LONGEST_ENTRY:
             return
         keys = _keys(data, start, end, memo)

@@ -1,13 +1,13 @@
 """A reader of pickles that hold plain data, for Flight Recorder dumps from other people's machines.
 
 ``pickle`` is not used: there is nothing that could run. Only the opcodes of dicts, lists, tuples, strings, numbers,
-booleans and ``None`` are known, every other one is refused by name. What the C unpickler allows a hostile stream to do
-(memo slots at any index, deep tuples as keys, colliding keys, sizes that are not there) cannot be said here: places
-of the memo cost nothing until they are used, keys are strings, depth and counts are bounded.
+booleans and ``None`` are known, every other one is refused by name. What the C unpickler allows a hostile stream to
+do (memo slots at any index, deep tuples as keys, colliding keys, sizes that are not there) cannot be said here:
+places of the memo cost nothing until they are used, keys are strings, depth and counts are bounded.
 
-A dump is one long list of dicts of one shape, so most of the bytes are read by an expression made from the first entries
-(:mod:`facts_adapters.comm._entry_shape`); the interpreter below reads the rest. A stream that ends early gives what stands
-before its end.
+A dump is one long list of dicts of one shape, so most of the bytes are read by an expression made from the first
+entries (:mod:`facts_adapters.comm._entry_shape`); the interpreter below reads the rest. A stream that ends early
+gives what stands before its end.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Sink(Protocol):
         """One entry as the chunks of :class:`facts_adapters.comm._entry_shape.Shape`; ``memo`` resolves references."""
 
 
-class Refused(ValueError):
+class RefusedError(ValueError):
     """The stream holds what a dump does not need."""
 
 
-class _End(Exception):
+class _EndError(Exception):
     """The stream is over before its end."""
 
 
@@ -66,29 +66,29 @@ class PlainPickle:
         """Read to the end.
 
         Raises:
-            Refused: the stream is no pickle of plain data, or too large a one.
+            RefusedError: the stream is no pickle of plain data, or too large a one.
         """
         known = _OPCODES
         data, count = self.data, 0
         try:
             while True:
                 if self._at >= len(data):
-                    raise _End
+                    raise _EndError
                 code = data[self._at]
                 self._at += 1
                 if code == _STOP:
                     break
                 count += 1
                 if count > MOST_OPCODES:
-                    raise Refused("a dump needs fewer values")
+                    raise RefusedError("a dump needs fewer values")
                 step = known[code]
                 if step is None:
-                    raise Refused(f"a dump needs no opcode {bytes((code,))!r} (byte {self._at - 1})")
+                    raise RefusedError(f"a dump needs no opcode {bytes((code,))!r} (byte {self._at - 1})")
                 step(self)
-        except _End:
+        except _EndError:
             self.cut = True
         except (IndexError, KeyError, TypeError, struct.error) as error:
-            raise Refused(f"the stream is damaged at byte {self._at}") from error
+            raise RefusedError(f"the stream is damaged at byte {self._at}") from error
         self._keep_header()
 
     def _keep_header(self) -> None:
@@ -102,14 +102,14 @@ class PlainPickle:
                     if isinstance(key, str):
                         self.header.setdefault(key, value)
         elif not isinstance(bottom, list):
-            raise Refused("a dump is a dict or a list of entries")
+            raise RefusedError("a dump is a dict or a list of entries")
 
     # --- what opcodes do ---
 
     def _take(self, size: int) -> bytes:
         end = self._at + size
         if end > len(self.data):
-            raise _End
+            raise _EndError
         chunk = self.data[self._at : end]
         self._at = end
         return chunk
@@ -125,14 +125,14 @@ class PlainPickle:
     def text(self, size: int) -> None:
         """A string of ``size`` bytes."""
         if size > LONGEST_STRING:
-            raise Refused(f"a dump needs no string of {size} bytes")
+            raise RefusedError(f"a dump needs no string of {size} bytes")
         self.push(self._take(size).decode("utf-8", "replace"))
 
     def long(self) -> None:
         """An integer of a stated number of bytes."""
         size = self.number(1)
         if size > LONGEST_INT:
-            raise Refused(f"a dump needs no integer of {size} bytes")
+            raise RefusedError(f"a dump needs no integer of {size} bytes")
         self.push(self.number(size, signed=True))
 
     def double(self) -> None:
@@ -154,7 +154,7 @@ class PlainPickle:
     def mark(self) -> None:
         """Begin the items of a container."""
         if len(self._marks) >= MOST_DEPTH:
-            raise Refused("a dump is not that deep")
+            raise RefusedError("a dump is not that deep")
         stack = self._stack
         if stack and isinstance(stack[-1], list) and (len(stack) == 1 or stack[-2] == "entries"):
             self._list_depth = len(self._marks) + 1
@@ -180,7 +180,7 @@ class PlainPickle:
     def _count(self) -> None:
         self.entries += 1
         if self.entries > MOST_ENTRIES:
-            raise Refused(f"a dump has no more than {MOST_ENTRIES} entries")
+            raise RefusedError(f"a dump has no more than {MOST_ENTRIES} entries")
 
     def _resolve(self, reference: bytes) -> object:
         return self._memo[int.from_bytes(reference[1:], "little")]
@@ -196,10 +196,10 @@ class PlainPickle:
         """Pairs into the dict below them; an entry goes to the sink instead."""
         target = self._stack[-1]
         if not isinstance(target, dict) or len(pairs) % 2:
-            raise Refused(f"the stream is damaged at byte {self._at}")
+            raise RefusedError(f"the stream is damaged at byte {self._at}")
         for key, value in zip(pairs[::2], pairs[1::2], strict=True):
             if not isinstance(key, str):
-                raise Refused("the keys of a dump are strings")
+                raise RefusedError("the keys of a dump are strings")
             target[key] = value
         if len(self._marks) == self._list_depth and self._marks and self._marks[-1] == len(self._stack) - 1:
             self._stack.pop()
@@ -211,7 +211,7 @@ class PlainPickle:
         """Values into the list below them."""
         target = self._stack[-1]
         if not isinstance(target, list):
-            raise Refused(f"the stream is damaged at byte {self._at}")
+            raise RefusedError(f"the stream is damaged at byte {self._at}")
         target.extend(values)
         if len(self._marks) < self._list_depth:
             self._list_depth = -1
@@ -219,7 +219,7 @@ class PlainPickle:
     def pack(self, size: int) -> None:
         """The last ``size`` values as a tuple."""
         if len(self._stack) < size:
-            raise Refused(f"the stream is damaged at byte {self._at}")
+            raise RefusedError(f"the stream is damaged at byte {self._at}")
         values = tuple(self._stack[len(self._stack) - size :])
         del self._stack[len(self._stack) - size :]
         self.push(values)
@@ -273,7 +273,7 @@ def _table() -> list[Callable[[PlainPickle], None] | None]:
 
 
 def _unknown_protocol() -> None:
-    raise Refused("a protocol above 5")
+    raise RefusedError("a protocol above 5")
 
 
 _OPCODES = _table()

@@ -21,7 +21,7 @@ from engine.facts.collectives import (
     joined,
     members_of,
 )
-from engine.facts.model import Reading, Source
+from engine.facts.model import Source
 
 UNEVEN = ("all_to_all", "alltoall", "gather", "scatter", "all_gather_v", "reduce_scatter_v", "split")
 """Operations of which ranks may rightly give different sizes; only the name and type are compared."""
@@ -189,8 +189,8 @@ class Recorded:
         """The states of the groups, in the order of their names; one without a group where there is none."""
         found = [self._state(group, header, source, cut) for _, group in sorted(self._groups.items())]
         if not found:
-            condition = "cut" if cut else "empty"
-            found = [*_of_status(header, source), GroupState(source, condition=condition)][:1]
+            nothing = GroupState(source, condition="cut" if cut else "empty")
+            found = [*_of_status(header, source), nothing][:1]
         return found
 
     def _state(self, group: _Group, header: Mapping[str, object], source: Source, cut: bool) -> GroupState:
@@ -227,7 +227,6 @@ class Recorded:
             words=group.words,
             overrun=overrun,
             created_ns=moment if 10**18 < moment < 4 * 10**18 else 0,
-            when=_reading(moment),
         )
 
 
@@ -240,13 +239,6 @@ def number(value: object) -> int | None:
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
         return int(value)
     return None
-
-
-def _reading(moment_ns: int) -> Reading | None:
-    """The recorder writes UTC nanoseconds."""
-    if not 10**18 < moment_ns < 4 * 10**18:
-        return None
-    return Reading(moment_ns // 1000, moment_ns // 1000, basis="utc")
 
 
 def _most(own: int | None, told: int | None) -> int | None:

@@ -1,9 +1,9 @@
 """PyTorch's Flight Recorder dumps (torch 2.2 to 2.13, NCCL and gloo): what one rank launched in each process group.
 
 A dump is a pickle of plain containers (``DebugInfoWriter``, ``FlightRecorderDetail.hpp``) or JSON
-(``dump_nccl_trace_json``). Pickles come from other people's machines and are read by a reader that knows plain data only;
-no code of theirs runs. A dump that is empty, cut short or not readable is evidence too: the rank wrote it, or began to.
-Ranks are compared with each other later, over the states of all dumps.
+(``dump_nccl_trace_json``). Pickles come from other people's machines and are read by a reader that knows plain data
+only; no code of theirs runs. A dump that is empty, cut short or not readable is evidence too: the rank wrote it, or
+began to. Ranks are compared with each other later, over the states of all dumps.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 
 from engine.facts.collectives import GroupState
 from engine.facts.model import Source
+from engine.facts.waits import KINDS
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.comm._plain_pickle import MOST_ENTRIES, PlainPickle
 from facts_adapters.comm._recorded import Recorded
@@ -137,7 +138,7 @@ def _example(sizes: str, state: str) -> str:
 ADAPTER = Adapter(
     name="flight_recorder",
     branch="comm",
-    emits=(),
+    emits=KINDS,
     coverage="comm_state",
     sniff=sniff,
     read=read,

@@ -4,6 +4,19 @@
 """
 
 from engine.facts.waits.analysis import analyse
+from engine.facts.waits.facts import KINDS, observations_of
+from engine.facts.waits.logs import states_in_logs
 from engine.facts.waits.model import Circle, Front, Mismatch, Suspected, Wait, Waits
 
-__all__ = ["Circle", "Front", "Mismatch", "Suspected", "Wait", "Waits", "analyse"]
+__all__ = [
+    "KINDS",
+    "Circle",
+    "Front",
+    "Mismatch",
+    "Suspected",
+    "Wait",
+    "Waits",
+    "analyse",
+    "observations_of",
+    "states_in_logs",
+]

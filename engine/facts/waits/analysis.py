@@ -1,35 +1,50 @@
 """From the states of all ranks to the ends of the chains, and to what each end means.
 
-A chain ends in a rank that is in no operation itself (it held the others up), in a rank of which nothing is known, in an
-operation that all members are in with unequal calls or with equal ones, or in a circle. A rank is named only where the
-states determine it: one without a dump only where every other rank has a whole one and all chains end in it.
+A chain ends in a rank that is in no operation itself (it held the others up), in a rank of which nothing is known,
+in an operation that all members are in with unequal calls or with equal ones, or in a circle. A rank is named only
+where the states determine it: one without a dump only where every other rank has a whole one and all chains end in
+it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from engine.facts.collectives import GroupState
-from engine.facts.model import Source
+from engine.facts.collectives import COMPLETED, GroupState
+from engine.facts.model import Fact, Source
 from engine.facts.waits.graph import Graph, Node, Operation, build, ends, waiting_for
 from engine.facts.waits.mismatch import mismatches, odd_order
-from engine.facts.waits.model import Circle, Front, How, Mismatch, Suspected, Wait, Waits
-from engine.facts.waits.positions import Positions, assemble
-from engine.facts.waits.tables import fronts_of, front_of_operation, waits_of
+from engine.facts.waits.model import Circle, Front, How, Mismatch, Suspected, Waits
+from engine.facts.waits.positions import Positions, assemble, progress_at
+from engine.facts.waits.tables import front_of_operation, fronts_of, waits_of
 
 MOST_OF_CIRCLE = 64
 """A circle of more ranks than this is no deadlock that somebody wrote but a gap in the evidence."""
 
+WITH_ROOT = (
+    "broadcast",
+    "_broadcast",
+    "reduce ",
+    "_reduce_oop",
+    "gather",
+    "scatter",
+    "BROADCAST",
+    "REDUCE ",
+    "SCATTER",
+)
+
 NOWHERE = Source("", 0)
 
 
-def analyse(states: Iterable[GroupState], hosts: Mapping[int, str] | None = None) -> Waits:
-    """Compare the ranks. ``hosts`` are known from elsewhere; those of the states come first.
+def analyse(states: Iterable[GroupState], world: int | None = None, hints: Sequence[Fact] = ()) -> Waits:
+    """Compare the ranks. ``world`` is the number of ranks of the job; ``hints`` tell hosts, stacks and who asked first.
 
     The result does not depend on the order of the states, on clocks or on host names.
     """
-    positions = assemble(states)
-    for rank, host in (hosts or {}).items():
+    positions = assemble(states, world)
+    own = [fact for fact in hints if fact.scope == "incident"]
+    for rank, host in _hosts(own).items():
         positions.hosts.setdefault(rank, host)
     graph = build(positions)
     unequal = mismatches(positions)
@@ -43,13 +58,48 @@ def analyse(states: Iterable[GroupState], hosts: Mapping[int, str] | None = None
         broken=tuple(sorted((rank, how) for rank, how in positions.conditions.items() if rank in recorded)),
         fronts=tuple(fronts_of(positions, graph, unequal, analysis.circle_wheres)),
         waits=tuple(waits_of(positions, graph, unequal, analysis.circle_wheres)),
-        suspects=tuple(sorted(analysis.suspects, key=lambda item: (-item.waiting, item.rank, item.how))),
+        suspects=tuple(
+            sorted(_with_stacks(analysis.suspects, own), key=lambda item: (-item.waiting, item.rank, item.how))
+        ),
         mismatches=tuple(unequal),
         circles=tuple(analysis.circles),
         stalled=tuple(analysis.stalled),
         undecided=tuple(sorted(analysis.undecided)),
         overrun=positions.overrun,
+        asked_first=tuple(sorted(_asked_first(own))),
     )
+
+
+def _hosts(facts: Iterable[Fact]) -> dict[int, str]:
+    """Rank to host where all facts agree."""
+    hosts: dict[int, set[str]] = {}
+    for fact in facts:
+        for rank in fact.ranks if fact.host else ():
+            hosts.setdefault(rank, set()).add(str(fact.host))
+    return {rank: min(names) for rank, names in hosts.items() if len(names) == 1}
+
+
+def _asked_first(facts: Iterable[Fact]) -> set[int]:
+    """Ranks whose watchdog asked for the dumps, as they or others say."""
+    asked: set[int] = set()
+    for fact in facts:
+        if fact.kind == "comm.dump_signal":
+            origin = fact.fields.get("origin_rank")
+            if isinstance(origin, int):
+                asked.add(origin)
+            elif fact.fields.get("origin") == "local":
+                asked.update(fact.ranks)
+    return asked
+
+
+def _with_stacks(suspects: Iterable[Suspected], facts: Iterable[Fact]) -> list[Suspected]:
+    """Where the suspects' stacks stand, if any were taken."""
+    stacks: dict[int, str] = {}
+    for fact in facts:
+        if fact.kind == "job.python_stack" and fact.fields.get("function"):
+            for rank in fact.ranks:
+                stacks.setdefault(rank, str(fact.fields["function"]))
+    return [replace(item, stands=stacks.get(item.rank, "")) for item in suspects]
 
 
 class _Analysis:
@@ -75,7 +125,8 @@ class _Analysis:
         if not self.suspects and not self.circles and not self.unequal:
             self._unknown(blameless=bool(complete))
             if not self.suspects and not self.undecided:
-                self.stalled = [front_of_operation(item, self.positions, "stalled") for item in complete]
+                known = [item for item in complete if item.group.closed or item.transfer is not None]
+                self.stalled = [front_of_operation(item, self.positions, "stalled") for item in known]
 
     def _odd_ones(self, item: Mismatch) -> None:
         group = self.positions.groups[item.group]
@@ -92,10 +143,25 @@ class _Analysis:
                 self._idle(ranks[0])
         elif len(part) == 1:
             operation = self.graph.operations[part[0]]  # type: ignore[index]
-            if operation.where not in self.unequal:
+            if operation.where not in self.unequal and not self._stuck_inside(operation):
                 complete.append(operation)
         elif not any(where in self.unequal for where in part if isinstance(where, tuple)):
             self._circle(ranks, [node for node in part if isinstance(node, tuple)])
+
+    def _stuck_inside(self, operation: Operation) -> bool:
+        """Whether most members have finished the operation: the ones that have not hold the next one up.
+
+        A root may finish a broadcast long before the others, so that operations with a root say nothing.
+        """
+        group, seq = operation.group, operation.seq
+        if operation.transfer is not None or group.words_at(seq).startswith(WITH_ROOT):
+            return False
+        finished = sum(1 for state in group.states.values() if progress_at(state, seq) == COMPLETED)
+        if 2 * len(operation.waiting) > finished:
+            return False
+        for rank in operation.waiting:
+            self._suspect(rank, "stuck_inside", group.key, seq, group.words_at(seq))
+        return True
 
     def _is_late(self, rank: int) -> bool:
         """Whether it is known that others wait for the rank."""
@@ -106,6 +172,8 @@ class _Analysis:
         late_in = [item for where in self.graph.awaited[rank] if rank in (item := self.graph.operations[where]).late]
         operation = min(late_in, key=lambda item: (-len(item.waiting), item.where))
         how: How = "not_started" if operation.late[rank] == "not_started" else "never_entered"
+        if operation.group.states and _of_library(operation):
+            how = "fewer_operations"
         if any(item.rank == rank for item in self.suspects):
             return
         call = operation.group.words_at(operation.seq) if operation.seq >= 0 else _transfer_words(operation)
@@ -172,7 +240,6 @@ class _Analysis:
         waiting: int | None = None,
     ) -> None:
         group = self.positions.groups[key]
-        state = group.states.get(rank)
         others = (group.states[other] for other in sorted(group.states))
         source = self.positions.sources.get(rank) or next((item.source for item in others), NOWHERE)
         self.suspects.append(
@@ -189,9 +256,12 @@ class _Analysis:
                 found,
                 aspect,
                 waiting_for(self.graph, rank) if waiting is None else waiting,
-                state.created_ns if state else 0,
             )
         )
+
+
+def _of_library(operation: Operation) -> bool:
+    return all(state.origin == "library" for state in operation.group.states.values())
 
 
 def _operation_words(operation: Operation) -> str:
@@ -204,6 +274,3 @@ def _operation_words(operation: Operation) -> str:
 def _transfer_words(operation: Operation) -> str:
     _, sender, receiver, _ = operation.where[0].split(">", 3)
     return f"send {sender} -> {receiver}"
-
-
-__all__ = ["Wait", "analyse"]

@@ -39,7 +39,9 @@ def _first_unequal(group: Group) -> tuple[int, dict[int, int]] | None:
     )
     if len(slices) == 1:
         return None
-    seqs = sorted({seq for state in windows.values() for seq in state.seqs[_from(state.seqs, start) :][:MOST_LOOKED_AT]})
+    seqs = sorted(
+        {seq for state in windows.values() for seq in state.seqs[_from(state.seqs, start) :][:MOST_LOOKED_AT]}
+    )
     for seq in seqs:
         calls = {rank: state.calls[at] for rank, state in windows.items() if (at := index_of(state, seq)) is not None}
         if len(set(calls.values())) > 1:
@@ -134,7 +136,9 @@ def odd_order(cycle_ranks: Iterable[int], graph: Graph, positions: Positions) ->
             total = sum(map(len, orders.values()))
             if len(orders) == 2 and total > 2 and 2 * len(minority) < total:
                 odd.update(minority)
-                forward = [f"{group.description or group.name} #{seq}" for group, seq in _pair(first, one, second, other)]
+                forward = [
+                    f"{group.description or group.name} #{seq}" for group, seq in _pair(first, one, second, other)
+                ]
                 usual = forward if len(orders[True]) > len(orders[False]) else forward[::-1]
                 texts = (" < ".join(usual), " < ".join(usual[::-1]))
     return tuple(sorted(odd)), *texts

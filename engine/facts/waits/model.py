@@ -14,9 +14,10 @@ Standing = Literal["late", "unknown", "mismatch", "cycle", "stalled", "waits_els
 """What holds an operation: ranks that are not in it, ranks of which nothing is known, unequal calls, a circle of
 waiting, nothing that shows (all are in), ranks that wait elsewhere; or nobody waits in the group."""
 
-How = Literal["never_entered", "not_started", "no_report", "mismatch", "order"]
-"""Why a rank is a suspect: it never launched what others wait in, its device never began it, nothing is known of it,
-it issued another call than the others, or the same calls in another order."""
+How = Literal["never_entered", "not_started", "stuck_inside", "fewer_operations", "no_report", "mismatch", "order"]
+"""Why a rank is a suspect: it never launched what others wait in, its device never began it, it alone does not finish
+what others have finished, the library counts fewer of its operations, nothing is known of it, it issued another call
+than the others, or the same calls in another order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ class Suspected:
     found: str = ""
     aspect: str = ""
     waiting: int = 0
-    created_ns: int = 0
+    stands: str = ""
+    """Where its stack stood, if one was taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Unequal calls under one sequence number; ``odd`` are the ranks against the majority, empty where there is none."""
+    """Unequal calls under one sequence number; ``odd`` are the ranks against the majority, empty without one."""
 
     group: str
     name: str

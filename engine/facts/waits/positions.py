@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from engine.facts.collectives import COMPLETED, SCHEDULED, STARTED, GroupState, Transfer, members_of
 from engine.facts.model import Source
@@ -23,6 +23,8 @@ class Group:
     description: str
     members: tuple[int, ...]
     states: dict[int, GroupState] = field(default_factory=dict)
+    closed: bool = True
+    """Whether the members are known; else they are those that said something."""
 
     def call_at(self, rank: int, seq: int) -> int | None:
         """The number of the call that the rank launched under ``seq``, where its recorder still holds it."""
@@ -106,8 +108,11 @@ def record_at(state: GroupState, seq: int) -> int:
     return -1 if at is None else state.records[at]
 
 
-def assemble(states: Iterable[GroupState]) -> Positions:
-    """Put states side by side; of several of one rank in one group the best source and the furthest state counts."""
+def assemble(states: Iterable[GroupState], world: int | None = None) -> Positions:
+    """Put states side by side; of several of one rank in one group the best source and the furthest state counts.
+
+    ``world`` is the number of ranks of the job, and so the size of a default group that names no members.
+    """
     found = Positions()
     chosen: dict[tuple[str, int], GroupState] = {}
     for state in sorted(states, key=lambda item: (item.source.path, item.source.line, item.group)):
@@ -132,12 +137,33 @@ def assemble(states: Iterable[GroupState]) -> Positions:
         found.ranks.setdefault(rank, Rank(rank)).groups.append(group)
         found.sources.setdefault(rank, state.source)
     for group in found.groups.values():
-        if not group.members:
-            group.members = tuple(sorted(group.states))
+        if not group.members and world and group.description == "default_pg":
+            group.members = tuple(range(world))
+        elif not group.members:
+            group.members, group.closed = tuple(sorted(group.states)), False
+        _settle_counts(group)
     for rank_of in found.ranks.values():
         _order(rank_of)
         found.conditions.pop(rank_of.number, None)
     return found
+
+
+def _settle_counts(group: Group) -> None:
+    """Where a library counts launches only: ranks wait in the operation that most reached, others never launched it.
+
+    Ranks launch ahead by different amounts, so that without such a majority nobody is behind.
+    """
+    counted = [s for s in group.states.values() if s.origin == "library" and s.last_completed is None]
+    counts = Counter(state.last_enqueued for state in counted if state.last_enqueued is not None)
+    if not counts:
+        return
+    most, ranks = max(counts.items(), key=lambda item: (item[1], item[0]))
+    usual = most if 2 * ranks > len(counted) else min(counts)
+    for state in counted:
+        if state.last_enqueued is not None:
+            behind = state.last_enqueued < usual or not any(count < usual for count in counts)
+            done = state.last_enqueued if behind else usual - 1
+            group.states[state.rank or 0] = replace(state, last_completed=done)
 
 
 def _better(state: GroupState, than: GroupState) -> bool:
@@ -189,5 +215,3 @@ def open_transfer(state: GroupState | None, peer: int, sends: bool) -> Transfer 
         if transfer.peer == peer and transfer.sends == sends:
             return transfer
     return None
-
-

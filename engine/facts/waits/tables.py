@@ -10,9 +10,7 @@ from engine.facts.waits.model import Front, Mismatch, Standing, Wait, Where
 from engine.facts.waits.positions import Group, Positions, front_of, progress_at
 
 
-def fronts_of(
-    positions: Positions, graph: Graph, unequal: Sequence[Mismatch], circles: set[Where]
-) -> Iterable[Front]:
+def fronts_of(positions: Positions, graph: Graph, unequal: Sequence[Mismatch], circles: set[Where]) -> Iterable[Front]:
     """One row a group, in the order of their names."""
     odd = {(item.group, item.seq) for item in unequal}
     earliest: dict[str, Operation] = {}

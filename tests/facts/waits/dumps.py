@@ -152,7 +152,15 @@ def _reach(status: dict[str, int], seq: int, state: int, tracks: bool) -> None:
 
 
 def _entry(
-    run: Run, rank: int, index: int, op: Op, seqs: tuple[int, int], pg_id: int, state: int, shift: int, recorder: Recorder
+    run: Run,
+    rank: int,
+    index: int,
+    op: Op,
+    seqs: tuple[int, int],
+    pg_id: int,
+    state: int,
+    shift: int,
+    recorder: Recorder,
 ) -> dict[str, Any]:
     description, ranks = run.topology.groups[op.group]
     name = f"nccl:{op.name}"

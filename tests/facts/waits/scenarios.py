@@ -145,7 +145,7 @@ def take_dumps(case: Case, recorder: Recorder, random: Random) -> Case:
 
 def lose(case: Case, count: int, random: Random) -> Case:
     """Dumps of healthy ranks that nobody collected."""
-    return _with(case, {rank: None for rank in _healthy(case, count, random)})
+    return _with(case, dict.fromkeys(_healthy(case, count, random)))
 
 
 def empty(case: Case, count: int, random: Random) -> Case:
@@ -156,7 +156,9 @@ def empty(case: Case, count: int, random: Random) -> Case:
 def cut(case: Case, count: int, random: Random) -> Case:
     """Dumps of healthy ranks that end early."""
     hit = _healthy(case, count, random)
-    return _with(case, {rank: case.dumps[rank][: int(len(case.dumps[rank]) * random.uniform(0.2, 0.9))] for rank in hit})
+    return _with(
+        case, {rank: case.dumps[rank][: int(len(case.dumps[rank]) * random.uniform(0.2, 0.9))] for rank in hit}
+    )
 
 
 def _healthy(case: Case, count: int, random: Random) -> list[int]:
