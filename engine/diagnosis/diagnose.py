@@ -59,6 +59,7 @@ def diagnose(
         pack=(pack.name, pack.version, pack.hash),
         backend=f"{inference.backend} {inference.version}".strip(),
         backend_note=inference.note,
+        waits=timeline.waits,
     )
 
 

@@ -122,7 +122,8 @@ def _shape(keys: list[tuple[str, bytes]]) -> Shape:
     numbers: dict[str, int] = {}
     count = 0
     last_call = max((at for at, (name, _) in enumerate(keys) if name in CALL_KEYS), default=-1)
-    for at, (name, reference) in enumerate(keys):
+    for at, (key_name, reference) in enumerate(keys):
+        name = "collective_seq_id" if key_name == "seq_id" else key_name  # up to torch 2.3
         value = _VALUES.get(name, _SIMPLE)
         key = re.escape(reference)
         if name in CALL_KEYS and "call" not in numbers:

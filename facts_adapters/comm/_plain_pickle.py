@@ -155,10 +155,14 @@ class PlainPickle:
         """Begin the items of a container."""
         if len(self._marks) >= MOST_DEPTH:
             raise RefusedError("a dump is not that deep")
-        stack = self._stack
-        if stack and isinstance(stack[-1], list) and (len(stack) == 1 or stack[-2] == "entries"):
+        if self._in_entries():
             self._list_depth = len(self._marks) + 1
-        self._marks.append(len(stack))
+        self._marks.append(len(self._stack))
+
+    def _in_entries(self) -> bool:
+        """Whether the top of the stack is the list of entries."""
+        stack = self._stack
+        return bool(stack) and isinstance(stack[-1], list) and (len(stack) == 1 or stack[-2] == "entries")
 
     def begin_dict(self) -> None:
         """A dict; where entries stand it is one, and may be read by its shape."""
@@ -212,7 +216,13 @@ class PlainPickle:
         target = self._stack[-1]
         if not isinstance(target, list):
             raise RefusedError(f"the stream is damaged at byte {self._at}")
-        target.extend(values)
+        if self._in_entries():
+            for value in values:
+                if isinstance(value, dict):  # the only one of a list, which Python's pickler writes without a mark
+                    self._count()
+                    self.sink.add(value)
+        else:
+            target.extend(values)
         if len(self._marks) < self._list_depth:
             self._list_depth = -1
 

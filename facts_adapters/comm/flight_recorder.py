@@ -19,7 +19,7 @@ from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample,
 from facts_adapters.comm._plain_pickle import MOST_ENTRIES, PlainPickle
 from facts_adapters.comm._recorded import Recorded
 
-LARGEST = 256 << 20
+LARGEST = 64 << 20
 """Bytes of a dump that are read; a longer one is refused."""
 
 MOST_JSON_VALUES = 8_000_000

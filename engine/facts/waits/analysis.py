@@ -54,6 +54,7 @@ def analyse(states: Iterable[GroupState], world: int | None = None, hints: Seque
     recorded = positions.recorders
     return Waits(
         ranks=len(positions.ranks),
+        dumps=len(recorded),
         missing=tuple(sorted(members - recorded)) if recorded else (),
         broken=tuple(sorted((rank, how) for rank, how in positions.conditions.items() if rank in recorded)),
         fronts=tuple(fronts_of(positions, graph, unequal, analysis.circle_wheres)),

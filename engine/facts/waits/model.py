@@ -111,6 +111,8 @@ class Waits:
 
     ranks: int
     """Ranks whose state is known."""
+    dumps: int = 0
+    """Ranks that left a dump, whatever is in it."""
     missing: tuple[int, ...] = ()
     """Ranks of a group that left no dump although others have one."""
     broken: tuple[tuple[int, str], ...] = ()
