@@ -48,7 +48,6 @@ class Transfer:
     record: int = -1
     state: int = SCHEDULED
     call: int = 0
-    created_ns: int = 0
 
 
 @dataclass(slots=True)
@@ -79,8 +78,6 @@ class GroupState:
     transfers: tuple[Transfer, ...] = ()
     words: dict[int, str] = field(default_factory=dict)
     overrun: bool = False
-    created_ns: int = 0
-    """When the first open operation, else the last one, was launched; 0 where unknown."""
     host: str | None = None
     adapter: str = ""
     run: str | None = None

@@ -8,8 +8,11 @@ the next ones whole. An opcode's first byte says what follows, so an entry can b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+MOST_ENTRIES = 200_000
+"""Entries of a dump that are read."""
 
 MOST_SHAPES = 6
 LONGEST_ENTRY = 1 << 16
@@ -17,19 +20,8 @@ LONGEST_ENTRY = 1 << 16
 CALL_KEYS = ("input_sizes", "input_dtypes", "output_sizes", "output_dtypes")
 """Keys whose values make up a call, together with its name; torch writes them side by side."""
 
-WANTED = (
-    "record_id",
-    "pg_id",
-    "process_group",
-    "collective_seq_id",
-    "p2p_seq_id",
-    "profiling_name",
-    "time_created_ns",
-    "state",
-    "retired",
-    "is_p2p",
-)
-"""Keys whose values are kept, in the order of a row; the last chunk of a row is the one of the call."""
+WANTED = ("collective_seq_id", "p2p_seq_id", "process_group", "pg_id", "profiling_name", "state", "retired", "call")
+"""What is kept of an entry, in the order of a row: two numbers of its own, then what it has in common with others."""
 
 _REF = rb"(?:h.|j.{4})"
 _INT = rb"(?:K.|M..|J.{4}|\x8a\x08.{8})"
@@ -39,7 +31,6 @@ _VALUES: Mapping[str, bytes] = {
     "profiling_name": _REF,
     "state": _REF,
     "retired": rb"[\x88\x89]",
-    "is_p2p": rb"[\x88\x89]",
     "frames": rb"\](?:\((?:" + _REF + rb")*e)?",
     **dict.fromkeys(("record_id", "pg_id", "collective_seq_id", "p2p_seq_id"), _INT),
     **dict.fromkeys(("input_sizes", "output_sizes"), rb"\](?:\((?:\](?:\((?:" + _INT + rb")*e)?)*e)?"),
@@ -50,47 +41,39 @@ _KEY = re.compile(_REF, re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The expression of one order of keys, and which of its groups are the chunks of a row."""
+    """The expression of one order of keys, its groups that make up a row, and the one of the record's number."""
 
     pattern: re.Pattern[bytes]
     order: tuple[int, ...]
+    record: int
 
 
 class Shapes:
-    """The shapes of one dump: with and without a duration, with other keys in other releases."""
+    """The shapes of one dump, with and without a duration, for instance; the one that fitted last comes first."""
 
     def __init__(self) -> None:
-        self._known: list[Shape] = []
+        self.known: list[Shape] = []
         self._keys: set[tuple[str, ...]] = set()
 
-    def rows(self, data: bytes, at: int) -> Iterator[tuple[int, tuple[bytes, ...]]]:
-        """End and chunks of the entries from ``at`` on, as far as each has a known shape; empty for absent keys."""
-        while (hit := self._match(data, at)) is not None:
-            match, order = hit
-            at = match.end()
-            yield at, match.group(*order)
-
-    def _match(self, data: bytes, at: int) -> tuple[re.Match[bytes], tuple[int, ...]] | None:
-        """The entry at this place; the shape that fitted is tried first the next time."""
-        known = self._known
-        for place, shape in enumerate(known):
-            match = shape.pattern.match(data, at)
-            if match is not None:
+    def fits(self, data: bytes, at: int) -> bool:
+        """Whether an entry of a known shape stands at this place; its shape is then the first."""
+        for place, shape in enumerate(self.known):
+            if shape.pattern.match(data, at) is not None:
                 if place:
-                    known.insert(0, known.pop(place))
-                return match, shape.order
-        return None
+                    self.known.insert(0, self.known.pop(place))
+                return True
+        return False
 
     def learn(self, data: bytes, start: int, end: int, memo: Mapping[int, object]) -> None:
         """Make a shape of the entry at ``start``; one that names a new string, or holds other values, has none."""
-        if start < 0 or len(self._known) >= MOST_SHAPES or end - start > LONGEST_ENTRY:
+        if start < 0 or len(self.known) >= MOST_SHAPES or end - start > LONGEST_ENTRY:
             return
         keys = _keys(data, start, end, memo)
         names = tuple(name for name, _ in keys)
         if not keys or names in self._keys:
             return
         self._keys.add(names)
-        self._known.append(_shape(keys))
+        self.known.append(_shape(keys))
 
 
 def _keys(data: bytes, start: int, end: int, memo: Mapping[int, object]) -> list[tuple[str, bytes]]:
@@ -130,7 +113,7 @@ def _shape(keys: list[tuple[str, bytes]]) -> Shape:
             count += 1
             numbers["call"] = count
             parts.append(b"(")
-        if name in WANTED:
+        if name in (*WANTED, "record_id"):
             count += 1
             numbers[name] = count
             parts.append(key + b"(" + value + b")")
@@ -140,5 +123,5 @@ def _shape(keys: list[tuple[str, bytes]]) -> Shape:
             parts.append(b")")
     parts.append(b"u()")
     count += 1
-    order = tuple(numbers.get(name, count) for name in (*WANTED, "call"))
-    return Shape(re.compile(b"".join(parts), re.DOTALL), order)
+    order = tuple(numbers.get(name, count) for name in WANTED)
+    return Shape(re.compile(b"".join(parts), re.DOTALL), order, numbers.get("record_id", count))

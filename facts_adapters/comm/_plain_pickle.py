@@ -16,24 +16,25 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from facts_adapters.comm._entry_shape import Shapes
+from facts_adapters.comm._entry_shape import MOST_ENTRIES, Shapes
 
 MOST_OPCODES = 4_000_000
 MOST_DEPTH = 64
 LONGEST_STRING = 1 << 20
-MOST_ENTRIES = 200_000
 LONGEST_INT = 16
 """Bytes of an integer; a dump needs eight."""
 
 
 class Sink(Protocol):
-    """Who takes the entries."""
+    """Who takes the entries; ``count`` of them so far."""
+
+    count: int
 
     def add(self, entry: Mapping[str, object]) -> None:
         """One entry as plain data."""
 
-    def row(self, shape_row: tuple[bytes, ...], memo: Callable[[bytes], object]) -> None:
-        """One entry as the chunks of :class:`facts_adapters.comm._entry_shape.Shape`; ``memo`` resolves references."""
+    def rows(self, data: bytes, at: int, shapes: Shapes, memo: Callable[[bytes], object]) -> int:
+        """The entries of known shapes from ``at`` on; ``memo`` resolves references. Returns where they end."""
 
 
 class RefusedError(ValueError):
@@ -52,7 +53,6 @@ class PlainPickle:
         self.sink = sink
         self.header: dict[str, object] = {}
         self.cut = False
-        self.entries = 0
         self._at = 0
         self._stack: list[object] = []
         self._marks: list[int] = []
@@ -174,16 +174,14 @@ class PlainPickle:
 
     def _at_shape(self) -> bool:
         """Read as many entries as have a known shape; true where at least one had."""
-        found = False
-        for end, row in self._shapes.rows(self.data, self._at - 1):
-            self._count()
-            self.sink.row(row, self._resolve)
-            self._at, found = end, True
-        return found
+        start = self._at - 1
+        end = self.sink.rows(self.data, start, self._shapes, self._resolve)
+        if end > start:
+            self._at = end
+        return end > start
 
     def _count(self) -> None:
-        self.entries += 1
-        if self.entries > MOST_ENTRIES:
+        if self.sink.count >= MOST_ENTRIES:
             raise RefusedError(f"a dump has no more than {MOST_ENTRIES} entries")
 
     def _resolve(self, reference: bytes) -> object:

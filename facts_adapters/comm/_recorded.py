@@ -1,4 +1,7 @@
-"""The entries of one Flight Recorder dump, collected by process group into :class:`GroupState`."""
+"""The entries of one Flight Recorder dump, collected by process group into :class:`GroupState`.
+
+Entries stand in the order in which they were launched; ``records`` are their places in the dump.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import prod
 
 from engine.facts.collectives import (
     COMPLETED,
@@ -16,34 +18,29 @@ from engine.facts.collectives import (
     STATES,
     GroupState,
     Transfer,
-    call_number,
     compact,
     joined,
     members_of,
 )
 from engine.facts.model import Source
-
-UNEVEN = ("all_to_all", "alltoall", "gather", "scatter", "all_gather_v", "reduce_scatter_v", "split")
-"""Operations of which ranks may rightly give different sizes; only the name and type are compared."""
+from facts_adapters.comm._calls import (
+    LONGEST_NAME,
+    Call,
+    call_of,
+    chunk_call,
+    integer,
+    number,
+    numels_of,
+    references,
+    types_of,
+)
+from facts_adapters.comm._entry_shape import MOST_ENTRIES, Shapes
 
 MOST_GROUPS = 4_096
 MOST_PEERS = 4_096
-LONGEST_NAME = 200
 
-_TRANSFER = re.compile(r"(?:\w+:)?(?:(?P<send>send) (\d+)->(?P<to>\d+)|recv (\d+)<-(?P<of>\d+))$")
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """What an entry launched: a number for comparison, and for a transfer the peer's rank in the group."""
-
-    number: int
-    words: str
-    peer: int = -1
-    sends: bool = False
-    ends_batch: bool = False
-    retires: bool = False
-    """Of a backend whose entries get no events: such an operation is finished once it is retired."""
+Memo = Callable[[bytes], object]
+"""Gives the value that a reference in a pickle means."""
 
 
 @dataclass(slots=True)
@@ -59,13 +56,23 @@ class _Group:
     records: array[int] = field(default_factory=lambda: array("q"))
     words: dict[int, str] = field(default_factory=dict)
     peers: dict[tuple[int, bool], list[int]] = field(default_factory=dict)
-    """Open transfers by (rank in the group, sends): count, first record, its state, its call, its time."""
-    batch: list[tuple[int, Call, int, int]] = field(default_factory=list)
-    """Transfers (record, call, state, time) whose batch may still end."""
+    """Open transfers by (rank in the group, sends): count, first record, its state, its call."""
+    batch: list[tuple[int, Call, int]] = field(default_factory=list)
+    """Transfers (record, call, state) whose batch may still end."""
     batch_key: tuple[int, int] = (0, 0)
     transfers: int = 0
-    created: int = 0
-    opened: int = 0
+    last: int = -1
+    """The largest number so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What entries that are written alike have in common; ``plain`` ones are collectives of their own."""
+
+    group: _Group
+    call: Call
+    state: int
+    plain: bool
 
 
 class Recorded:
@@ -75,9 +82,8 @@ class Recorded:
         self.first_record = -1
         self.count = 0
         self._groups: dict[tuple[str, str], _Group] = {}
-        self._by_chunk: dict[bytes, _Group | None] = {}
         self._calls: dict[bytes, Call] = {}
-        self._states: dict[bytes, int] = {}
+        self._prepared: dict[tuple[bytes, ...], _Ready] = {}
 
     # --- one entry ---
 
@@ -85,81 +91,88 @@ class Recorded:
         """An entry as plain data; one without a name or number is left out."""
         group = self._group_of(entry.get("process_group"), entry.get("pg_id"))
         name = entry.get("profiling_name")
-        if group is None or not isinstance(name, str):
+        if not isinstance(name, str):
             return
         sizes = [entry.get(key) for key in ("input_sizes", "output_sizes")]
         types = [entry.get(key) for key in ("input_dtypes", "output_dtypes")]
-        call = _call(name[:LONGEST_NAME], tuple(map(_numels, sizes)), tuple(map(_types, types)))
+        call = call_of(name[:LONGEST_NAME], tuple(map(numels_of, sizes)), tuple(map(types_of, types)))
         state = STATES.get(str(entry.get("state"))[:16], SCHEDULED)
         if call.retires and entry.get("retired") is True:
             state = COMPLETED
         seq = number(entry.get("collective_seq_id"))
         seq = seq if seq is not None else number(entry.get("seq_id")) or 0
-        self._take(
-            group,
-            number(entry.get("record_id")),
-            seq,
-            number(entry.get("p2p_seq_id")) or 0,
-            call,
-            state,
-            number(entry.get("time_created_ns")) or 0,
-        )
+        if self.first_record < 0:
+            self.first_record = number(entry.get("record_id")) or 0
+        self._take(group, self.count, seq, number(entry.get("p2p_seq_id")) or 0, call, state)
+        self.count += 1
 
-    def row(self, shape_row: tuple[bytes, ...], memo: Callable[[bytes], object]) -> None:
-        """An entry as the chunks of a pickle; equal chunks are read once."""
-        record, pg_id, process_group, seq, p2p_seq, name, created, state, retired, _, sizes = shape_row
-        place = process_group + pg_id
-        group = self._by_chunk.get(place)
-        if group is None:
-            if place in self._by_chunk:
-                return
-            names = tuple(memo(part) for part in _references(process_group))
-            group = self._by_chunk[place] = self._group_of(names, _int(pg_id) if pg_id else None)
-            if group is None:
-                return
+    def rows(self, data: bytes, at: int, shapes: Shapes, memo: Memo) -> int:
+        """Take the entries from ``at`` on, as far as each has a known shape; returns where they end.
+
+        The parts of an entry that repeat (group, call, state) are read once for each way in which they are written.
+        """
+        prepared, count = self._prepared, self.count
+        while shapes.fits(data, at) and count <= MOST_ENTRIES:
+            shape = shapes.known[0]
+            match, order = shape.pattern.match, shape.order
+            found = match(data, at)
+            if found is not None and self.first_record < 0:
+                self.first_record = integer(found[shape.record]) if found[shape.record] else 0
+            while found is not None:
+                at = found.end()
+                row = found.group(*order)
+                key = row[2:]
+                ready = prepared.get(key)
+                if ready is None:
+                    ready = prepared[key] = self._prepare(key, memo)
+                seq = row[0]
+                number_of = seq[1] | seq[2] << 8 if len(seq) == 3 else integer(seq)
+                group = ready.group
+                if ready.plain and number_of > group.last and not group.batch:
+                    group.last = number_of
+                    group.seqs.append(number_of)
+                    group.calls.append(ready.call.number)
+                    group.states.append(ready.state)
+                    group.records.append(count)
+                else:
+                    self._take(group, count, number_of, integer(row[1]), ready.call, ready.state)
+                count += 1
+                found = match(data, at)
+        self.count = count
+        return at
+
+    def _prepare(self, key: tuple[bytes, ...], memo: Memo) -> _Ready:
+        process_group, pg_id, name, state, retired, sizes = key
+        names = tuple(memo(part) for part in references(process_group))
+        group = self._group_of(names, integer(pg_id) if pg_id else None)
         call = self._calls.get(name + sizes)
         if call is None:
-            call = self._calls[name + sizes] = _chunk_call(name, sizes, memo)
-        came = self._states.get(state)
-        if came is None:
-            came = self._states[state] = STATES.get(str(memo(state))[:16], SCHEDULED) if state else SCHEDULED
+            call = self._calls[name + sizes] = chunk_call(name, sizes, memo)
+        came = STATES.get(str(memo(state))[:16], SCHEDULED) if state else SCHEDULED
         if call.retires and retired == b"\x88":
             came = COMPLETED
-        self._take(
-            group,
-            _int(record) if record else None,
-            _int(seq) if seq else 0,
-            _int(p2p_seq) if p2p_seq else 0,
-            call,
-            came,
-            _int(created) if created and created != b"N" else 0,
-        )
+        group.words[call.number] = call.words
+        return _Ready(group, call, came, call.peer < 0 and not call.ends_batch)
 
-    def _group_of(self, process_group: object, pg_id: object) -> _Group | None:
+    def _group_of(self, process_group: object, pg_id: object) -> _Group:
         own = str(pg_id)[:32] if isinstance(pg_id, (int, str)) else ""
         name, description = own or "0", ""
         if isinstance(process_group, (list, tuple)) and process_group:
             texts = [part[:LONGEST_NAME] if isinstance(part, str) else "" for part in process_group[:2]]
             name, description = texts[0], texts[1] if len(texts) > 1 else ""
         group = self._groups.get((name, own))
-        if group is None and len(self._groups) < MOST_GROUPS:
-            group = self._groups[name, own] = _Group(name, description, own)
+        if group is None:
+            group = _Group(name, description, own)
+            if len(self._groups) < MOST_GROUPS:  # one more belongs to nobody
+                self._groups[name, own] = group
         return group
 
-    def _take(
-        self, group: _Group, record: int | None, seq: int, p2p_seq: int, call: Call, state: int, created: int
-    ) -> None:
-        if record is None or not -1 < record < 1 << 62:
-            record = self.count
-        if self.first_record < 0:
-            self.first_record = record
-        self.count += 1
-        group.created = created
+    def _take(self, group: _Group, record: int, seq: int, p2p_seq: int, call: Call, state: int) -> None:
         if call.peer >= 0:
             if group.batch and group.batch_key != (seq, p2p_seq):
                 _close_batch(group, SCHEDULED)
             group.batch_key = (seq, p2p_seq)
-            group.batch.append((record, call, state, created))
+            group.batch.append((record, call, state))
             return
         if group.batch:
             ends = call.ends_batch and group.batch_key == (seq, p2p_seq)
@@ -175,13 +188,12 @@ class Recorded:
                 group.words.setdefault(number_of, call.words)
             group.states[-1] = state
             return
+        group.last = max(group.last, seq)
         seqs.append(seq)
         group.calls.append(call.number)
         group.states.append(state)
         group.records.append(record)
         group.words[call.number] = call.words
-        if state != COMPLETED and not group.opened:
-            group.opened = created
 
     # --- the whole dump ---
 
@@ -209,7 +221,6 @@ class Recorded:
         elif cut:
             reached = [None, None, None]
         enqueued, started, completed = reached
-        moment = group.opened or group.created
         return GroupState(
             source,
             group.name,
@@ -226,19 +237,7 @@ class Recorded:
             transfers=transfers,
             words=group.words,
             overrun=overrun,
-            created_ns=moment if 10**18 < moment < 4 * 10**18 else 0,
         )
-
-
-def number(value: object) -> int | None:
-    """An integer, also as text (the JSON variant writes some numbers as strings)."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value if abs(value) < 2**63 else None
-    if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}", value):
-        return int(value)
-    return None
 
 
 def _most(own: int | None, told: int | None) -> int | None:
@@ -270,18 +269,16 @@ def _sort(group: _Group) -> None:
 
 def _close_batch(group: _Group, least: int) -> None:
     """Count the transfers of a batch; they came as far as the entry that ended it."""
-    for record, call, state, created in group.batch:
+    for record, call, state in group.batch:
         group.transfers += 1
         if max(state, least) == COMPLETED:
             continue
-        if not group.opened:
-            group.opened = created
         key = (call.peer, call.sends)
         known = group.peers.get(key)
         if known is not None:
             known[0] += 1
         elif len(group.peers) < MOST_PEERS:
-            group.peers[key] = [1, record, max(state, least), call.number, created]
+            group.peers[key] = [1, record, max(state, least), call.number]
             group.words[call.number] = call.words
     group.batch = []
 
@@ -290,10 +287,10 @@ def _transfers(group: _Group, members: str) -> tuple[Transfer, ...]:
     """Open transfers with the peers' ranks in the job; without the members those of a world-wide group are known."""
     ranks = members_of(members)
     found = []
-    for (peer, sends), (count, record, state, call, created) in sorted(group.peers.items()):
+    for (peer, sends), (count, record, state, call) in sorted(group.peers.items()):
         rank = ranks[peer] if peer < len(ranks) else peer if not ranks and group.description == "default_pg" else -1
         if rank >= 0:
-            found.append(Transfer(rank, sends, count, record, state, call, created))
+            found.append(Transfer(rank, sends, count, record, state, call))
     return tuple(found)
 
 
@@ -350,98 +347,3 @@ def _listed(text: str) -> str:
     if len(text) > 1 << 20:
         return ""
     return compact({int(digits) for digits in re.findall(r"\d{1,8}", text)})
-
-
-# --- calls ---
-
-
-@lru_cache(maxsize=65_536)
-def _call(name: str, numels: tuple[str, ...], types: tuple[str, ...]) -> Call:
-    """The call of a name and its sizes; sizes count as numbers of elements, which is what must agree."""
-    backend, colon, operation = name.partition(":")
-    operation = operation if colon else name
-    match, retires = _TRANSFER.match(name), backend == "gloo"
-    words = operation
-    if match or not operation.startswith(UNEVEN):
-        words = f"{operation} {' -> '.join(dict.fromkeys(numels))}".strip()
-    words = f"{words} {' '.join(dict.fromkeys(types))}".strip()
-    if match:
-        sends = match["send"] is not None
-        peer = int(match["to"] if sends else match["of"])
-        return Call(call_number(words), words, peer, sends, retires=retires)
-    return Call(call_number(words), words, ends_batch=operation == "coalesced", retires=retires)
-
-
-def _numels(sizes: object) -> str:
-    """Numbers of elements of the tensors: ``[4, 3]`` is 12."""
-    if not isinstance(sizes, (list, tuple)):
-        return ""
-    counts = [
-        str(prod(part)) if all(isinstance(size, int) and abs(size) < 1 << 40 for size in part) else "?"
-        for part in sizes[:256]
-        if isinstance(part, (list, tuple)) and len(part) <= 16
-    ]
-    return "+".join(counts)[:400]
-
-
-def _types(types: object) -> str:
-    if not isinstance(types, (list, tuple)):
-        return ""
-    return "+".join(dict.fromkeys(part[:24] for part in types[:256] if isinstance(part, str)))[:200]
-
-
-def _chunk_call(name: bytes, sizes: bytes, memo: Callable[[bytes], object]) -> Call:
-    words = memo(name) if name else ""
-    values = _chunk_values(sizes, memo)
-    numels = tuple(_numels(values.get(key)) for key in ("input_sizes", "output_sizes"))
-    types = tuple(_types(values.get(key)) for key in ("input_dtypes", "output_dtypes"))
-    return _call(words[:LONGEST_NAME] if isinstance(words, str) else "", numels, types)
-
-
-def _chunk_values(chunk: bytes, memo: Callable[[bytes], object]) -> dict[str, object]:
-    """The keys and lists of a chunk that an expression has matched."""
-    stack: list[list[object]] = [[]]
-    at = 0
-    while at < len(chunk):
-        code = chunk[at : at + 1]
-        size = _WIDTHS.get(code, 0)
-        if code == b"]":
-            stack[-1].append([])
-            if chunk[at + 1 : at + 2] == b"(":
-                stack.append([])
-                size = 1
-        elif code == b"e":
-            items = stack.pop()
-            held = stack[-1][-1]
-            if isinstance(held, list):
-                held.extend(items)
-        elif code in b"hj":
-            stack[-1].append(memo(chunk[at : at + 1 + size]))
-        else:
-            stack[-1].append(_int(chunk[at : at + 1 + size]))
-        at += 1 + size
-    flat = stack[0]
-    return {key: value for key, value in zip(flat[::2], flat[1::2], strict=False) if isinstance(key, str)}
-
-
-_WIDTHS = {b"h": 1, b"j": 4, b"K": 1, b"M": 2, b"J": 4, b"\x8a": 9}
-
-
-def _references(chunk: bytes) -> list[bytes]:
-    found, at = [], 0
-    while at < len(chunk) and chunk[at : at + 1] in (b"h", b"j"):
-        end = at + (2 if chunk[at : at + 1] == b"h" else 5)
-        found.append(chunk[at:end])
-        at = end
-    return found
-
-
-def _int(chunk: bytes) -> int:
-    """The number of one opcode with its bytes."""
-    if len(chunk) == 2:
-        return chunk[1]
-    if len(chunk) == 3:
-        return chunk[1] | chunk[2] << 8
-    if len(chunk) == 5:
-        return int.from_bytes(chunk[1:], "little", signed=True)
-    return int.from_bytes(chunk[2:], "little", signed=True)

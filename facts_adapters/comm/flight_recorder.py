@@ -16,7 +16,8 @@ from engine.facts.collectives import GroupState
 from engine.facts.model import Source
 from engine.facts.waits import KINDS
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
-from facts_adapters.comm._plain_pickle import MOST_ENTRIES, PlainPickle
+from facts_adapters.comm._entry_shape import MOST_ENTRIES
+from facts_adapters.comm._plain_pickle import PlainPickle
 from facts_adapters.comm._recorded import Recorded
 
 LARGEST = 64 << 20

@@ -1,18 +1,18 @@
-"""What the comparison of ranks found, as ordinary facts for the rules."""
+"""What the comparison of ranks found, as ordinary facts for the rules.
+
+They bear no time: sequence numbers order what happened, and the clocks of recorders may be anything.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from engine.facts.collectives import GroupState, spoken
-from engine.facts.model import SECOND, Observation, Reading, Scalar, Source
+from engine.facts.model import Observation, Scalar, Source
 from engine.facts.waits.model import Circle, Front, Mismatch, Suspected, Waits
 
 ADAPTER = "waits"
 """Whom the facts name as their reader."""
-
-CLOCKS_AGREE = 3_600 * SECOND
-"""Launches of one operation that lie further apart than this tell no time."""
 
 MOST_FACTS = 512
 """Facts of one kind that are made; the report's tables hold the rest."""
@@ -29,35 +29,16 @@ KINDS = (
 
 
 def observations_of(waits: Waits, states: Sequence[GroupState]) -> list[Observation]:
-    """The facts. A wait is dated where the clocks of the ranks that launched the operation agree."""
-    clock = _Clock(states)
-    found = [_suspect(item, clock) for item in waits.suspects[:MOST_FACTS]]
-    found += [_split(item, states, clock) for item in waits.mismatches[:MOST_FACTS] if not item.odd]
+    """The facts, those about suspects first."""
+    found = [_suspect(item) for item in waits.suspects[:MOST_FACTS]]
+    found += [_split(item, states) for item in waits.mismatches[:MOST_FACTS] if not item.odd]
     found += [_circle(item) for item in waits.circles[:MOST_FACTS]]
-    found += [_stalled(item, states, clock) for item in waits.stalled[:MOST_FACTS]]
+    found += [_stalled(item, states) for item in waits.stalled[:MOST_FACTS]]
     found += list(_dumps(waits, states))
-    found += list(_fronts(waits, states, clock))
+    found += list(_fronts(waits, states))
     for item in found:
         item.adapter = ADAPTER
     return found
-
-
-class _Clock:
-    """When operations were launched, by the recorders that hold them."""
-
-    def __init__(self, states: Sequence[GroupState]) -> None:
-        self.moments: dict[str, list[int]] = {}
-        for state in states:
-            if state.created_ns:
-                self.moments.setdefault(state.group, []).append(state.created_ns // 1000)
-
-    def of(self, group: str) -> Reading | None:
-        """The middle half of the moments at which the ranks of a group launched what they wait in."""
-        moments = sorted(self.moments.get(group, ()))
-        if not moments:
-            return None
-        first, last = moments[len(moments) // 4], moments[(3 * len(moments)) // 4 if len(moments) > 1 else 0]
-        return Reading(first, last, basis="utc") if last - first <= CLOCKS_AGREE else None
 
 
 def _fields(name: str, seq: int, call: str) -> dict[str, Scalar]:
@@ -69,8 +50,7 @@ def _fields(name: str, seq: int, call: str) -> dict[str, Scalar]:
     return fields
 
 
-def _suspect(item: Suspected, clock: _Clock) -> Observation:
-    when = clock.of(item.name)
+def _suspect(item: Suspected) -> Observation:
     if item.how in ("mismatch", "order"):
         fields: dict[str, Scalar] = {
             "aspect": item.aspect,
@@ -78,19 +58,19 @@ def _suspect(item: Suspected, clock: _Clock) -> Observation:
             "found": item.found,
             **_fields(item.name, item.seq, ""),
         }
-        return Observation("comm.operation_mismatch", item.source, fields, host=item.host, rank=item.rank, when=when)
+        return Observation("comm.operation_mismatch", item.source, fields, host=item.host, rank=item.rank)
     fields = {**_fields(item.name, item.seq, item.call), "waiting": item.waiting}
     if item.how == "no_report":
-        return Observation("comm.rank_absent", item.source, fields, host=item.host, rank=item.rank, when=when)
+        return Observation("comm.rank_absent", item.source, fields, host=item.host, rank=item.rank)
     fields["how"] = item.how
-    return Observation("comm.rank_behind", item.source, fields, host=item.host, rank=item.rank, when=when)
+    return Observation("comm.rank_behind", item.source, fields, host=item.host, rank=item.rank)
 
 
 def _source(states: Sequence[GroupState], group: str) -> Source:
     return min((state.source for state in states if state.group == group), key=lambda s: (s.path, s.line))
 
 
-def _split(item: Mismatch, states: Sequence[GroupState], clock: _Clock) -> Observation:
+def _split(item: Mismatch, states: Sequence[GroupState]) -> Observation:
     """Unequal calls without a majority: who is wrong is not told."""
     fields: dict[str, Scalar] = {
         "aspect": item.aspect,
@@ -98,7 +78,7 @@ def _split(item: Mismatch, states: Sequence[GroupState], clock: _Clock) -> Obser
         "found": item.calls[-1],
         **_fields(item.name, item.seq, ""),
     }
-    return Observation("comm.operation_mismatch", _source(states, item.name), fields, when=clock.of(item.name))
+    return Observation("comm.operation_mismatch", _source(states, item.name), fields)
 
 
 def _circle(item: Circle) -> Observation:
@@ -110,11 +90,11 @@ def _circle(item: Circle) -> Observation:
     return Observation("comm.wait_cycle", item.source, fields)
 
 
-def _stalled(item: Front, states: Sequence[GroupState], clock: _Clock) -> Observation:
+def _stalled(item: Front, states: Sequence[GroupState]) -> Observation:
     fields = {**_fields(item.name, item.seq, item.call), "members": item.size}
     if item.started is not None:
         fields["begun"] = item.started >= item.size
-    return Observation("comm.operation_stalled", _source(states, item.name), fields, when=clock.of(item.name))
+    return Observation("comm.operation_stalled", _source(states, item.name), fields)
 
 
 def _dumps(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:
@@ -131,10 +111,10 @@ def _dumps(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:
         yield Observation("comm.dump_missing", sources.get(rank, first), fields, rank=rank)
 
 
-def _fronts(waits: Waits, states: Sequence[GroupState], clock: _Clock) -> Iterator[Observation]:
+def _fronts(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:
     """The operations in which ranks wait, those with most ranks first."""
     recorded = {state.group for state in states if state.origin == "recorder"}
     for item in waits.waits[:16]:
         if item.seq >= 0 and item.name in recorded:
             fields = {**_fields(item.name, item.seq, item.call), "waiting": len(item.waiting)}
-            yield Observation("comm.collective", _source(states, item.name), fields, when=clock.of(item.name))
+            yield Observation("comm.collective", _source(states, item.name), fields)

@@ -74,10 +74,10 @@ def program(topology: Topology, rank: int, steps: int, layers: int = 2, micro: i
 
     def inner(backward: bool) -> None:
         for layer in range(layers + long):
-            size = 4096 * (layer + 1)
+            size = 4096 * (layer % 5 + 1)
             ops.append(Op(own["TENSOR"], "_all_gather_base" if layer % 2 == backward else "all_reduce", size))
             if "EXPERT" in own:
-                ops.append(Op(own["EXPERT"], "all_to_all", 512 * (layer + 1)))
+                ops.append(Op(own["EXPERT"], "all_to_all", 512 * (layer % 5 + 1)))
             ops.append(Op(own["TENSOR"], "_reduce_scatter_base", 2 * size))
 
     for _ in range(steps):
