@@ -13,14 +13,11 @@ from dataclasses import replace
 
 from engine.facts.collectives import COMPLETED, GroupState
 from engine.facts.model import Fact, Source
-from engine.facts.waits.graph import Graph, Node, Operation, build, ends, waiting_for
+from engine.facts.waits.graph import Graph, Node, Operation, build, ends, shortest_circle, waiting_for
 from engine.facts.waits.mismatch import mismatches, odd_order
 from engine.facts.waits.model import Circle, Front, How, Mismatch, Suspected, Waits
 from engine.facts.waits.positions import Positions, assemble, progress_at
 from engine.facts.waits.tables import front_of_operation, fronts_of, waits_of
-
-MOST_OF_CIRCLE = 64
-"""A circle of more ranks than this is no deadlock that somebody wrote but a gap in the evidence."""
 
 WITH_ROOT = (
     "broadcast",
@@ -147,7 +144,7 @@ class _Analysis:
             if operation.where not in self.unequal and not self._stuck_inside(operation):
                 complete.append(operation)
         elif not any(where in self.unequal for where in part if isinstance(where, tuple)):
-            self._circle(ranks, [node for node in part if isinstance(node, tuple)])
+            self._circle(ranks)
 
     def _stuck_inside(self, operation: Operation) -> bool:
         """Whether most members have finished the operation: the ones that have not hold the next one up.
@@ -180,23 +177,19 @@ class _Analysis:
         call = operation.group.words_at(operation.seq) if operation.seq >= 0 else _transfer_words(operation)
         self._suspect(rank, how, operation.group.key, operation.seq, call)
 
-    def _circle(self, ranks: list[int], wheres: list[tuple[str, int]]) -> None:
-        if len(ranks) > MOST_OF_CIRCLE:
-            ranks, wheres = self._shortest(ranks, wheres)
+    def _circle(self, ranks: list[int]) -> None:
+        """The shortest circle of a part in which all wait for each other: its ranks hold up the others."""
+        nodes = shortest_circle(self.graph, ranks)
+        inside = sorted(node for node in nodes if isinstance(node, int))
+        wheres = sorted(node for node in nodes if isinstance(node, tuple))
         operations = tuple(sorted(_operation_words(self.graph.operations[where]) for where in wheres))[:8]
-        source = self.positions.sources.get(ranks[0], NOWHERE)
-        self.circles.append(Circle(tuple(ranks), operations, source))
+        source = self.positions.sources.get(inside[0], NOWHERE)
+        self.circles.append(Circle(tuple(inside), operations, source))
         self.circle_wheres.update(wheres)
-        odd, expected, found = odd_order(ranks, self.graph, self.positions)
+        odd, expected, found = odd_order(inside, self.graph, self.positions)
         for rank in odd:
             where = min(self.graph.waits.get(rank, wheres))
             self._suspect(rank, "order", self.graph.operations[where].group.key, where[1], expected, found, "order")
-
-    def _shortest(self, ranks: list[int], wheres: list[tuple[str, int]]) -> tuple[list[int], list[tuple[str, int]]]:
-        """The ranks of a large circle that keep its operations from ending: the others wait, but nobody for them."""
-        late = {rank for where in wheres for rank in self.graph.operations[where].late}
-        kept = [rank for rank in ranks if rank in late]
-        return (kept or ranks), wheres
 
     def _unknown(self, blameless: bool) -> None:
         """Ranks of which nothing is known, where nothing known explains the wait."""
@@ -266,7 +259,8 @@ def _of_library(operation: Operation) -> bool:
 
 
 def _operation_words(operation: Operation) -> str:
-    name = operation.group.description or operation.group.name
+    group = operation.group
+    name = f"{group.description} {group.name}" if group.description not in ("", "undefined") else group.name
     if operation.transfer is not None:
         return f"{name} {_transfer_words(operation)}"
     return f"{name} #{operation.seq}"

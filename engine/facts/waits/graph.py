@@ -25,6 +25,12 @@ from engine.facts.waits.positions import (
 MOST_FRONTS = 64
 """Operations of one group that are looked at one by one; who waits in a later one waits for the earliest as well."""
 
+MOST_STARTS = 256
+"""Ranks from which a shortest circle is looked for."""
+
+SHORTEST = 4
+"""Nodes of a circle of two ranks, each in an operation that waits for the other."""
+
 Node = int | Where
 """A rank, or an operation."""
 
@@ -224,6 +230,40 @@ def ends(graph: Graph, positions: Positions) -> list[list[Node]]:
         if all(ahead in inside for node in part for ahead in graph.after(node)):
             result.append(part)
     return result
+
+
+def shortest_circle(graph: Graph, ranks: Sequence[int]) -> list[Node]:
+    """The ranks and operations of a circle of least length among ranks that all wait for each other."""
+    best: list[Node] = []
+    starts = [rank for rank in ranks if graph.awaited.get(rank)][:MOST_STARTS]
+    for start in starts:
+        found = _circle_from(graph, start, len(best) or len(ranks) * 2 + 1)
+        if found and (not best or len(found) < len(best)):
+            best = found
+        if len(best) == SHORTEST:
+            break
+    return best or [*ranks, *(where for rank in ranks for where in graph.waits.get(rank, ()))]
+
+
+def _circle_from(graph: Graph, start: int, most: int) -> list[Node]:
+    """The shortest way from a rank back to it, of fewer nodes than ``most``."""
+    came_from: dict[Node, Node] = {}
+    level: list[Node] = [start]
+    length = 1
+    while level and length < most:
+        following: list[Node] = []
+        for node in level:
+            for ahead in graph.after(node):
+                if ahead == start:
+                    way = [node]
+                    while way[-1] != start:
+                        way.append(came_from[way[-1]])
+                    return way
+                if ahead not in came_from:
+                    came_from[ahead] = node
+                    following.append(ahead)
+        level, length = following, length + 1
+    return []
 
 
 def waiting_for(graph: Graph, rank: int) -> int:

@@ -15,6 +15,9 @@ MOST_LOOKED_AT = 4_096
 
 MOST_WORDS = 8
 
+MOST_OF_CIRCLE = 12
+"""Operations around a circle whose order is compared, those first in which most ranks wait."""
+
 
 def mismatches(positions: Positions) -> list[Mismatch]:
     """The first unequal call of each group among those that not every known member has finished."""
@@ -116,16 +119,22 @@ def _as_in_other_groups(group: Group, seq: int, calls: set[int], positions: Posi
     return next(iter(seen)) if len(seen) == 1 else None
 
 
-def odd_order(cycle_ranks: Iterable[int], graph: Graph, positions: Positions) -> tuple[tuple[int, ...], str, str]:
-    """Ranks of a circle that launched two of its operations in another order than the other members of both groups.
+def odd_order(circle: Iterable[int], graph: Graph, positions: Positions) -> tuple[tuple[int, ...], str, str]:
+    """Ranks that launched two operations around a circle in another order than the other members of both groups.
 
     Also the two orders, the usual one first; no ranks where no order has a majority.
     """
-    wheres = sorted({where for rank in cycle_ranks for where in graph.waits.get(rank, ()) if where[1] >= 0})
+    touched = {
+        where
+        for rank in circle
+        for where in (*graph.waits.get(rank, ()), *graph.awaited.get(rank, ()))
+        if where[1] >= 0
+    }
+    wheres = sorted(touched, key=lambda where: (-len(graph.operations[where].waiting), where))[:MOST_OF_CIRCLE]
     odd: set[int] = set()
     texts = ("", "")
-    for at, one in enumerate(wheres[:8]):
-        for other in wheres[at + 1 : 8]:
+    for at, one in enumerate(wheres):
+        for other in wheres[at + 1 :]:
             orders: dict[bool, list[int]] = defaultdict(list)
             first, second = positions.groups[one[0]], positions.groups[other[0]]
             for rank in set(first.members) & set(second.members) & set(positions.ranks):

@@ -25,7 +25,7 @@ class Recorder:
     tracks: bool = True
     wild_clocks: bool = False
     as_json: bool = False
-    frames: bool = True
+    frames: bool = False
     names: str = "{}"
     """How the number of a group becomes its name."""
 

@@ -173,8 +173,8 @@ def _with(case: Case, changed: dict[int, bytes | None]) -> Case:
 DAMAGES: dict[str, Callable[[Case, int, Random], Case]] = {"missing": lose, "empty": empty, "cut": cut}
 
 RECORDERS: dict[str, Recorder] = {
-    "plain": Recorder(),
-    "JSON": Recorder(as_json=True, frames=False),
+    "plain": Recorder(frames=True),
+    "JSON": Recorder(as_json=True),
     "starts not told": Recorder(tracks=False),
     "ring overrun": Recorder(length=25),
     "wild clocks": Recorder(wild_clocks=True),
