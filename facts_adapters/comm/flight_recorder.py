@@ -55,7 +55,7 @@ def read(file: EvidenceFile, context: Context) -> Iterator[GroupState]:
     if len(data) > LARGEST:
         context.warn(file.path, 1, f"the dump is longer than {LARGEST >> 20} MB and was left out")
         data = b""
-    for state in states_of(data, Source(file.path, 1, "Flight Recorder dump"), context):
+    for state in states_of(data, Source(file.path, 1), context):
         state.rank = rank
         yield state
 

@@ -36,7 +36,7 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Record]:
     """The state of each rank in each communicator; ``comm.heartbeat_lost`` and ``comm.rank_behind`` of missing ones."""
     with file.open() as stream:
         data = stream.read(LARGEST + 1)
-    source = Source(file.path, 1, "NCCL RAS report")
+    source = Source(file.path, 1)
     if len(data) > LARGEST:
         context.warn(file.path, 1, f"the report is longer than {LARGEST >> 20} MB and was left out")
         return

@@ -5,7 +5,7 @@ They bear no time: sequence numbers order what happened, and the clocks of recor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from engine.facts.collectives import GroupState, spoken
 from engine.facts.model import Observation, Scalar, Source
@@ -38,6 +38,7 @@ def observations_of(waits: Waits, states: Sequence[GroupState]) -> list[Observat
     found += list(_fronts(waits, states))
     for item in found:
         item.adapter = ADAPTER
+        item.source = _quoted(item.source, item.fields)
     return found
 
 
@@ -48,6 +49,12 @@ def _fields(name: str, seq: int, call: str) -> dict[str, Scalar]:
     if call:
         fields["op"] = call
     return fields
+
+
+def _quoted(source: Source, fields: Mapping[str, Scalar]) -> Source:
+    """The place with what the states say there; a dump has no lines to quote."""
+    text = ", ".join(f"{name} {value}" for name, value in fields.items())
+    return Source(source.path, source.line, source.text or text)
 
 
 def _suspect(item: Suspected) -> Observation:

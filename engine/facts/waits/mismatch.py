@@ -149,7 +149,7 @@ def odd_order(circle: Iterable[int], graph: Graph, positions: Positions) -> tupl
                     f"{group.description or group.name} #{seq}" for group, seq in _pair(first, one, second, other)
                 ]
                 usual = forward if len(orders[True]) > len(orders[False]) else forward[::-1]
-                texts = (" < ".join(usual), " < ".join(usual[::-1]))
+                texts = (", then ".join(usual), ", then ".join(usual[::-1]))
     return tuple(sorted(odd)), *texts
 
 

@@ -21,18 +21,18 @@ def fronts_of(positions: Positions, graph: Graph, unequal: Sequence[Mismatch], c
     for key in sorted(positions.groups):
         operation_of = earliest.get(key)
         if operation_of is not None:
-            yield front_of_operation(operation_of, positions, _standing(operation_of, odd, circles))
+            yield front_of_operation(operation_of, positions, _standing(operation_of, graph, odd, circles))
         elif positions.groups[key].states:
             yield _resting(positions.groups[key])
 
 
-def _standing(operation: Operation, odd: set[Where], circles: set[Where]) -> Standing:
+def _standing(operation: Operation, graph: Graph, odd: set[Where], circles: set[Where]) -> Standing:
     if operation.where in odd:
         return "mismatch"
     if operation.where in circles:
         return "cycle"
     if operation.late:
-        return "late" if any(how != "elsewhere" for how in operation.late.values()) else "waits_elsewhere"
+        return "waits_elsewhere" if all(rank in graph.waits for rank in operation.late) else "late"
     return "unknown" if operation.unknown else "stalled"
 
 
@@ -102,7 +102,7 @@ def waits_of(positions: Positions, graph: Graph, unequal: Sequence[Mismatch], ci
     odd = {(item.group, item.seq) for item in unequal}
     rows = []
     for operation in graph.operations.values():
-        front = front_of_operation(operation, positions, _standing(operation, odd, circles))
+        front = front_of_operation(operation, positions, _standing(operation, graph, odd, circles))
         rows.append(
             Wait(
                 tuple(sorted(operation.waiting)),

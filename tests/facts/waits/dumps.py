@@ -167,6 +167,8 @@ def _entry(
     if op.peer >= 0:
         mine, peer = ranks.index(rank), ranks.index(op.peer)
         name = f"nccl:send {mine}->{peer}" if op.sends else f"nccl:recv {mine}<-{peer}"
+    taken, given = (op.size, len(ranks) * op.size)[:: -1 if op.name == "_reduce_scatter_base" else 1]
+    given = given if op.name.startswith(("_reduce_scatter", "_all_gather")) else taken
     told = state if recorder.tracks or state == COMPLETED else 0
     created = BEGAN_NS + shift + index * 1_000_000
     entry: dict[str, Any] = {"frames": list(FRAMES)} if recorder.frames else {}
@@ -181,9 +183,9 @@ def _entry(
         "op_id": index + 1,
         "profiling_name": name,
         "time_created_ns": created,
-        "input_sizes": [[op.size, 8]],
+        "input_sizes": [[taken, 8]],
         "input_dtypes": ["BFloat16"],
-        "output_sizes": [[op.size, 8]],
+        "output_sizes": [[given, 8]],
         "output_dtypes": ["BFloat16"],
         "state": WORDS[told],
         "time_discovered_started_ns": created + 1000 if told else None,
