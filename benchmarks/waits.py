@@ -1,8 +1,8 @@
 """Who waits for whom: how right on planted culprits, how fast on many dumps, beside the analyzer that ships in torch.
 
-    python -m benchmarks.waits accuracy [--most RANKS]            precision and recall of the suspects, by scenario and size
-    python -m benchmarks.waits speed [--ranks N --entries N]      reading and comparing that many dumps, in one process
-    python -m benchmarks.waits torch [--python PYTHON]            the same small jobs given to torch's own analyzer
+    python -m benchmarks.waits accuracy [--most RANKS]         precision and recall of the suspects, by scenario, size
+    python -m benchmarks.waits speed [--ranks N --entries N]   reading and comparing that many dumps, --workers N
+    python -m benchmarks.waits torch [--python PYTHON]         the same small jobs given to torch's own analyzer
 
 The last needs an interpreter with torch; without one it says so.
 """
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import re
-import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from random import Random
 
@@ -101,23 +101,36 @@ def _judge(name: str, condition: str, seed: int, size: int, score: Score) -> Non
     score.add({item.rank for item in waits.suspects}, case, told)
 
 
-def speed(ranks: int, entries: int, folder: Path | None) -> None:
+def speed(ranks: int, entries: int, folder: Path | None, workers: int) -> None:
     """Wall time of reading and comparing, and the peak of memory; dumps are written before, one after the other."""
     with tempfile.TemporaryDirectory() as temporary:
         place = folder or Path(temporary)
         guilty = _write(place, ranks, entries) if not (place / "guilty").exists() else (place / "guilty").read_text()
         files = sorted(place.glob("nccl_trace_rank_*"))
         size = sum(path.stat().st_size for path in files)
-        code = "import sys; from pathlib import Path; from benchmarks.waits import timed; timed(Path(sys.argv[1]))"
+        code = (
+            "import sys; from pathlib import Path; from benchmarks.waits import timed; "
+            "timed(Path(sys.argv[1]), int(sys.argv[2]))"
+        )
         say(f"{len(files)} dumps, {size >> 20} MB, culprit {guilty}", flush=True)
-        subprocess.run([sys.executable, "-c", code, str(place)], check=True)  # noqa: S603 - our own code
+        subprocess.run([sys.executable, "-c", code, str(place), str(workers)], check=True)  # noqa: S603 - our own code
 
 
-def timed(folder: Path) -> None:
+def read_files(files: list[Path]) -> list[GroupState]:
+    """The states in the dumps of some files."""
+    return list(read_all((int(path.name.rsplit("_", 1)[1]), path.read_bytes()) for path in files))
+
+
+def timed(folder: Path, workers: int) -> None:
     """Read and compare the dumps of a folder, and say how long each took."""
     files = sorted(folder.glob("nccl_trace_rank_*"))
     moments, cpu = [time.perf_counter()], [time.process_time()]
-    states = list(read_all((int(path.name.rsplit("_", 1)[1]), path.read_bytes()) for path in files))
+    if workers > 1:
+        parts = [files[at : at + 32] for at in range(0, len(files), 32)]
+        with ProcessPoolExecutor(workers) as pool:
+            states = [state for part in pool.map(read_files, parts) for state in part]
+    else:
+        states = read_files(files)
     moments.append(time.perf_counter())
     cpu.append(time.process_time())
     waits = analyse(states)
@@ -125,7 +138,7 @@ def timed(folder: Path) -> None:
     moments.append(time.perf_counter())
     cpu.append(time.process_time())
     operations = sum(len(state.seqs) for state in states)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    peak = int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]) >> 10  # type: ignore[index]
     for name, at in (("read", 0), ("compare", 1)):
         say(f"{name:<8} {moments[at + 1] - moments[at]:7.2f} s wall {cpu[at + 1] - cpu[at]:7.2f} s CPU")
     say(f"{len(states)} states, {operations} collectives kept, {len(facts)} facts, peak {peak} MB")
@@ -176,8 +189,10 @@ def beside_torch(python: str, size: int, seeds: int) -> None:
         "2 missing": lambda case, random: DAMAGES["missing"](case, 2, random),
         "2 cut": lambda case, random: DAMAGES["cut"](case, 2, random),
     }
-    say(f"{size} ranks, {seeds} seeds each: precision/recall of ranks named (all cases), cases that failed")
-    say(f"{'':<28}" + "".join(f"{f'{c}, {who}':>24}" for c in conditions for who in ("this", "torch")))
+    say(
+        f"{size} ranks, {seeds} seeds each: precision/recall of ranks named; torch: ranks named a case, cases that failed"
+    )
+    say(f"{'':<28}" + "".join(f"{f'{c}, {who}':>34}" for c in conditions for who in ("this", "torch")))
     for name in SCENARIOS:
         cells = []
         for condition, damage in conditions.items():
@@ -190,8 +205,8 @@ def beside_torch(python: str, size: int, seeds: int) -> None:
                 named = by_torch(python, case)
                 failed += named is None
                 other.add(named or set(), case, True)
-            cells += [str(own), f"{other} ({failed} failed, {other.named / seeds:.0f} named)"]
-        say(f"{name:<28}" + "".join(f"{cell:>24}" for cell in cells), flush=True)
+            cells += [str(own), f"{other}, {other.named / seeds:.0f} named, {failed} failed"]
+        say(f"{name:<28}" + "".join(f"{cell:>34}" for cell in cells), flush=True)
 
 
 def main() -> None:
@@ -201,6 +216,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=1024, help="largest job of the accuracy table")
     parser.add_argument("--ranks", type=int, default=1024)
     parser.add_argument("--entries", type=int, default=2000)
+    parser.add_argument("--workers", type=int, default=1, help="processes that read")
     parser.add_argument("--folder", type=Path, help="keep the dumps here and use them again")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has torch")
     parser.add_argument("--seeds", type=int, default=3)
@@ -210,7 +226,7 @@ def main() -> None:
     elif options.what == "speed":
         if options.folder:
             options.folder.mkdir(parents=True, exist_ok=True)
-        speed(options.ranks, options.entries, options.folder)
+        speed(options.ranks, options.entries, options.folder, options.workers)
     else:
         beside_torch(options.python, 16, options.seeds)
 

@@ -12,7 +12,7 @@ Section = Mapping[str, Any]
 
 def about(section: Section, language: str) -> Iterator[str]:
     """What the section rests on: ranks, dumps that are missing or broken, what else must be known."""
-    yield f"{section['ranks']} {word(language, 'ranks_known')}"
+    yield f"{word(language, 'ranks_known')}: {section['ranks']}"
     if section["dumps_missing"]:
         yield f"{word(language, 'dumps_missing')}: {section['dumps_missing']}"
     for item in section["dumps_broken"]:
@@ -34,7 +34,7 @@ FRONT_COLUMNS = ("group", "front", "launched", "began", "finished", "standing")
 
 def front_row(item: Mapping[str, Any], language: str) -> tuple[str, ...]:
     """A row of the table of fronts, by :data:`FRONT_COLUMNS`."""
-    operation = item["call"] + (f" #{item['seq']}" if item["seq"] is not None else "")
+    operation = _operation(item)
     members = item["members"]
     return (
         _groups(item),
@@ -44,6 +44,11 @@ def front_row(item: Mapping[str, Any], language: str) -> tuple[str, ...]:
         f"{item['finished']}/{members}",
         _standing(item, language),
     )
+
+
+def _operation(item: Mapping[str, Any]) -> str:
+    number = f"#{item['seq']}" if item["seq"] is not None else ""
+    return f"{item['call']} {number}".strip()
 
 
 def _groups(item: Mapping[str, Any]) -> str:
@@ -65,7 +70,7 @@ def wait_line(item: Mapping[str, Any], language: str) -> str:
     described = item["description"] if item["description"] not in ("", "undefined") else ""
     group = " ".join(dict.fromkeys(part for part in (described, item["group"]) if part)) or "?"
     group = group if item["groups"] == 1 else f"{item['groups']} x {group}"
-    operation = item["call"] + (f" #{item['seq']}" if item["seq"] is not None else "")
+    operation = _operation(item)
     if item["standing"] == "mismatch":
         awaited = word(language, "standing_mismatch")
     elif item["awaited"] or item["unknown"]:

@@ -31,7 +31,7 @@ def conclusion(waits: Waits) -> Text:
     if waits.undecided:
         ranks = spoken(waits.undecided)
         return Text(
-            f"The chains of waiting end in ranks of which nothing is known ({ranks}); which of them it is is not told",
+            f"The chains of waiting end in ranks of which nothing is known ({ranks}); which one it is is not told",
             f"等待链止于没有任何信息的 rank（{ranks}）；无法判断是哪一个",
         )
     if waits.stalled:
@@ -56,24 +56,25 @@ def reason(item: Suspected) -> Text:
     """Why a rank is a suspect."""
     where = _name(item.description, item.name)
     number = f" #{item.seq}" if item.seq >= 0 else ""
-    call = item.call or "?"
+    call = item.call or "an operation"
+    zh_call = item.call or "某操作"
     told = {
-        "never_entered": Text(f"never launched {call}{number} of {where}", f"从未发起 {where} 的 {call}{number}"),
+        "never_entered": Text(f"never launched {call}{number} of {where}", f"从未发起 {where} 的 {zh_call}{number}"),
         "not_started": Text(
             f"launched {call}{number} of {where}, but its device never began it",
-            f"已发起 {where} 的 {call}{number}，但其设备从未开始执行",
+            f"已发起 {where} 的 {zh_call}{number}，但其设备从未开始执行",
         ),
         "stuck_inside": Text(
             f"does not finish {call}{number} of {where}, which most members have finished",
-            f"未完成 {where} 的 {call}{number}，而多数成员已完成",
+            f"未完成 {where} 的 {zh_call}{number}，而多数成员已完成",
         ),
         "fewer_operations": Text(
-            f"launched fewer operations of {where} than the others: not {number.strip() or call}",
-            f"在 {where} 中发起的操作少于其他 rank：缺 {number.strip() or call}",
+            f"launched fewer operations of {where} than the others: not {number.strip() or zh_call}",
+            f"在 {where} 中发起的操作少于其他 rank：缺 {number.strip() or zh_call}",
         ),
         "no_report": Text(
             f"left neither a dump nor a line; {call}{number} of {where} waits for it",
-            f"既无转储也无日志；{where} 的 {call}{number} 在等待它",
+            f"既无转储也无日志；{where} 的 {zh_call}{number} 在等待它",
         ),
         "mismatch": Text(
             f"issued {item.found or '?'} as{number or ' the next call'} of {where} where the others issued {call}",

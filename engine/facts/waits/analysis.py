@@ -209,7 +209,7 @@ class _Analysis:
             )
             call = first.group.words_at(first.seq) if first.seq >= 0 else _transfer_words(first)
             self._suspect(rank, "no_report", first.group.key, first.seq, call)
-        else:
+        elif len(silent) < len(self.positions.ranks):
             self.undecided.update(silent)
 
     def _alone_without_dump(self, rank: int) -> bool:
