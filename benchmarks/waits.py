@@ -189,9 +189,7 @@ def beside_torch(python: str, size: int, seeds: int) -> None:
         "2 missing": lambda case, random: DAMAGES["missing"](case, 2, random),
         "2 cut": lambda case, random: DAMAGES["cut"](case, 2, random),
     }
-    say(
-        f"{size} ranks, {seeds} seeds each: precision/recall of ranks named; torch: ranks named a case, cases that failed"
-    )
+    say(f"{size} ranks, {seeds} seeds each: precision/recall; torch: ranks named a case, cases that failed")
     say(f"{'':<28}" + "".join(f"{f'{c}, {who}':>34}" for c in conditions for who in ("this", "torch")))
     for name in SCENARIOS:
         cells = []

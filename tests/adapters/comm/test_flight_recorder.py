@@ -8,6 +8,7 @@ import pickle
 import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -264,6 +265,21 @@ def test_nothing_is_an_empty_dump(data: bytes) -> None:
 def test_odd_structures_never_raise(value: dict[str, Any]) -> None:
     for state in [*read(as_json(value)), *read(by_python(value))]:
         assert list(state.seqs) == sorted(set(state.seqs))
+
+
+@pytest.mark.parametrize("write", WRITERS)
+def test_damaged_bytes_never_raise(write: Callable[[Any], bytes]) -> None:
+    entries = [entry(seq, process_group=(str(seq % 3), "x"), pg_id=seq % 3, op_id=seq * 40) for seq in range(1, 30)]
+    whole = write(dump(*entries, last_enqueued_collective=9))
+    random = Random(len(whole))
+    for _ in range(150):
+        data = bytearray(whole)
+        for _ in range(random.randint(1, 6)):
+            at = random.randrange(len(data))
+            data[at : at + random.randint(0, 3)] = random.randbytes(random.randint(0, 3))
+        for state in read(bytes(data)):
+            assert len(state.seqs) == len(state.calls) == len(state.states) == len(state.records)
+            assert list(state.seqs) == sorted(set(state.seqs))
 
 
 def test_rank_comes_from_the_name_and_broken_files_only_warn(tmp_path: Path) -> None:
