@@ -77,12 +77,35 @@ def types_of(types: object) -> str:
     return "+".join(dict.fromkeys(part[:24] for part in types[:256] if isinstance(part, str)))[:200]
 
 
+_WRITTEN: dict[tuple[str, bytes], tuple[tuple[tuple[bytes, object], ...], Call]] = {}
+"""Calls by name and bytes, with the references in them: dumps of one job are written alike."""
+
+MOST_WRITTEN = 16_384
+LONGEST_KEPT = 1_024
+
+
 def chunk_call(name: bytes, sizes: bytes, memo: Callable[[bytes], object]) -> Call:
-    words = memo(name) if name else ""
-    values = _chunk_values(sizes, memo)
+    """The call of a reference to its name and the bytes of its sizes and types."""
+    named = memo(name) if name else ""
+    words = named[:LONGEST_NAME] if isinstance(named, str) else ""
+    known = _WRITTEN.get((words, sizes))
+    if known is not None and all(memo(reference) == value for reference, value in known[0]):
+        return known[1]
+    seen: dict[bytes, object] = {}
+
+    def noted(reference: bytes) -> object:
+        value = seen[reference] = memo(reference)
+        return value
+
+    values = _chunk_values(sizes, noted)
     numels = tuple(numels_of(values.get(key)) for key in ("input_sizes", "output_sizes"))
     types = tuple(types_of(values.get(key)) for key in ("input_dtypes", "output_dtypes"))
-    return call_of(words[:LONGEST_NAME] if isinstance(words, str) else "", numels, types)
+    call = call_of(words, numels, types)
+    if all(isinstance(value, str) for value in seen.values()) and len(sizes) < LONGEST_KEPT:
+        if len(_WRITTEN) >= MOST_WRITTEN:
+            _WRITTEN.clear()
+        _WRITTEN[words, sizes] = (tuple(seen.items()), call)
+    return call
 
 
 def _chunk_values(chunk: bytes, memo: Callable[[bytes], object]) -> dict[str, object]:
@@ -115,6 +138,7 @@ _WIDTHS = {b"h": 1, b"j": 4, b"K": 1, b"M": 2, b"J": 4, b"\x8a": 9}
 
 
 def references(chunk: bytes) -> list[bytes]:
+    """The references at the beginning of some bytes."""
     found, at = [], 0
     while at < len(chunk) and chunk[at : at + 1] in (b"h", b"j"):
         end = at + (2 if chunk[at : at + 1] == b"h" else 5)

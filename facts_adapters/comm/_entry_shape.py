@@ -64,6 +64,10 @@ class Shapes:
                 return True
         return False
 
+    def knows(self, entry: Mapping[str, object]) -> bool:
+        """Whether there is a shape for the keys of an entry."""
+        return tuple(entry) in self._keys
+
     def learn(self, data: bytes, start: int, end: int, memo: Mapping[int, object]) -> None:
         """Make a shape of the entry at ``start``; one that names a new string, or holds other values, has none."""
         if start < 0 or len(self.known) >= MOST_SHAPES or end - start > LONGEST_ENTRY:

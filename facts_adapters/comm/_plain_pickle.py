@@ -68,19 +68,29 @@ class PlainPickle:
         Raises:
             RefusedError: the stream is no pickle of plain data, or too large a one.
         """
-        known = _OPCODES
-        data, count = self.data, 0
+        known, stack, memo = _OPCODES, self._stack, self._memo
+        data, last, count = self.data, len(self.data) - 1, 0
         try:
             while True:
-                if self._at >= len(data):
+                at = self._at
+                if at > last:
                     raise _EndError
-                code = data[self._at]
-                self._at += 1
+                code = data[at]
                 if code == _STOP:
                     break
                 count += 1
                 if count > MOST_OPCODES:
                     raise RefusedError("a dump needs fewer values")
+                if at < last and code in _SHORT:  # most of a dump; the table has them too
+                    if code == _BINGET:
+                        stack.append(memo[data[at + 1]])
+                    elif code == _BININT1:
+                        stack.append(data[at + 1])
+                    else:
+                        memo[data[at + 1]] = stack[-1]
+                    self._at = at + 2
+                    continue
+                self._at = at + 1
                 step = known[code]
                 if step is None:
                     raise RefusedError(f"a dump needs no opcode {bytes((code,))!r} (byte {self._at - 1})")
@@ -207,7 +217,8 @@ class PlainPickle:
             self._stack.pop()
             self._count()
             self.sink.add(target)
-            self._shapes.learn(self.data, self._entry_at, self._at, self._memo)
+            if not self._shapes.knows(target):
+                self._shapes.learn(self.data, self._entry_at, self._at, self._memo)
 
     def append(self, values: list[object]) -> None:
         """Values into the list below them."""
@@ -242,7 +253,8 @@ class PlainPickle:
         self.set_items([key, value])
 
 
-_STOP = ord(".")
+_STOP, _BINGET, _BININT1 = b".hK"
+_SHORT = frozenset(b"hKq")
 
 
 def _table() -> list[Callable[[PlainPickle], None] | None]:
