@@ -71,10 +71,11 @@ class Score:
         return f"{precision}/{recall}"
 
 
-def accuracy(most: int) -> None:
+def accuracy(least: int, most: int, only: str) -> None:
     """Precision/recall of the suspects; recall over the cases whose dumps determine who it was."""
-    conditions = [*RECORDERS, *(f"2 {damage}" for damage in DAMAGES), "1 missing"]
-    for size in (size for size in SIZES if size <= most):
+    every = [*RECORDERS, *(f"2 {damage}" for damage in DAMAGES), "1 missing"]
+    conditions = [name for name in every if only in name]
+    for size in (size for size in SIZES if least <= size <= most):
         started = time.perf_counter()
         scores: dict[tuple[str, str], Score] = defaultdict(Score)
         for name in SCENARIOS:
@@ -211,6 +212,8 @@ def main() -> None:
     """Options of the three measurements."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.waits")
     parser.add_argument("what", choices=["accuracy", "speed", "torch"])
+    parser.add_argument("--only", default="", help="conditions of the accuracy table that contain this")
+    parser.add_argument("--least", type=int, default=16, help="smallest job of the accuracy table")
     parser.add_argument("--most", type=int, default=1024, help="largest job of the accuracy table")
     parser.add_argument("--ranks", type=int, default=1024)
     parser.add_argument("--entries", type=int, default=2000)
@@ -220,7 +223,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     options = parser.parse_args()
     if options.what == "accuracy":
-        accuracy(options.most)
+        accuracy(options.least, options.most, options.only)
     elif options.what == "speed":
         if options.folder:
             options.folder.mkdir(parents=True, exist_ok=True)
