@@ -86,3 +86,22 @@ def test_lost_dumps_alone_name_no_rank(tmp_path: Path) -> None:
     assert report["verdict"]["outcome"] in ("insufficient_evidence", "candidates")
     missing = [fact for fact in report["facts"] if fact["kind"] == "comm.dump_missing"]
     assert {rank for fact in missing for rank in fact["ranks"]} == case.guilty | set(lost)
+
+
+WATCHDOG = (
+    "[rank{rank}]:[E512 11:33:07.000000001 ProcessGroupNCCL.cpp:629] [Rank {rank}] Watchdog caught collective operation "
+    "timeout: WorkNCCL(SeqNum={seq}, OpType=ALLREDUCE, NumelIn={numel}, NumelOut={numel}, Timeout(ms)=600000) ran for "
+    "600029 milliseconds before timing out.\n"
+)
+
+
+def test_ranks_that_only_report_their_wait_are_no_suspects(tmp_path: Path) -> None:
+    case = hanging("wrong shape", 3)
+    (guilty,) = case.guilty
+    bundle(tmp_path, case)
+    for rank in range(16):
+        log = tmp_path / "logs" / f"node{rank // PER_HOST:02d}" / f"rank_{rank}.log"
+        log.write_text(WATCHDOG.format(rank=rank, seq=9, numel=7 if rank == guilty else 8), encoding="utf-8")
+    report = report_of(tmp_path)
+    assert report["verdict"]["cause"] == "job.collective-mismatch"
+    assert {item["rank"] for item in report["suspects"] if item["rank"] is not None} == {guilty}
