@@ -169,6 +169,9 @@ class _Analysis:
         """A rank that waits for nobody and that others wait for."""
         late_in = [item for where in self.graph.awaited[rank] if rank in (item := self.graph.operations[where]).late]
         operation = min(late_in, key=lambda item: (-len(item.waiting), item.where))
+        idle = sum(1 for member in operation.late if member not in self.graph.waits)
+        if operation.transfer is None and 2 * idle > len(operation.group.states):
+            return  # most are not in it: the few that wait may have launched what nobody else should
         how: How = "not_started" if operation.late[rank] == "not_started" else "never_entered"
         if operation.group.states and _of_library(operation):
             how = "fewer_operations"

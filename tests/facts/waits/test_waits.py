@@ -74,6 +74,13 @@ def test_a_rank_that_is_late_because_it_waits_elsewhere_is_no_suspect() -> None:
     assert waits.suspects[0].waiting == 3
 
 
+def test_where_most_never_launched_it_the_few_that_wait_may_be_wrong() -> None:
+    states = [state(0, 4, [STARTED]), *(state(rank, 4) for rank in (1, 2, 3))]
+    assert named(analyse(states)) == []
+    pair = [state(0, 4, [STARTED], members="0,1"), state(1, 4, members="0,1")]
+    assert named(analyse(pair)) == [(1, "never_entered")]
+
+
 def test_a_rank_alone_in_what_most_have_finished_is_stuck_inside() -> None:
     states = [state(0, 3, [STARTED]), *(state(rank, 4, [STARTED]) for rank in (1, 2, 3))]
     assert named(analyse(states)) == [(0, "stuck_inside")]
