@@ -90,8 +90,8 @@ def test_lost_dumps_alone_name_no_rank(tmp_path: Path) -> None:
 
 WATCHDOG = (
     "[rank{rank}]:[E512 11:33:07.000000001 ProcessGroupNCCL.cpp:629] [Rank {rank}] Watchdog caught collective "
-    "operation timeout: WorkNCCL(SeqNum={seq}, OpType=ALLREDUCE, NumelIn={numel}, NumelOut={numel}, Timeout(ms)=600000) ran for "
-    "600029 milliseconds before timing out.\n"
+    "operation timeout: WorkNCCL(SeqNum={seq}, OpType=ALLREDUCE, NumelIn={numel}, NumelOut={numel}, "
+    "Timeout(ms)=600000) ran for 600029 milliseconds before timing out.\n"
 )
 
 

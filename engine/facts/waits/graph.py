@@ -59,10 +59,10 @@ class Graph:
     """The operations that each rank keeps from ending."""
 
     def after(self, node: Node) -> Iterable[Node]:
-        """What a node waits for."""
+        """What a node waits for; members of which nothing is known count where no other keeps the operation."""
         if isinstance(node, tuple):
             operation = self.operations[node]
-            return (*operation.late, *operation.unknown)
+            return operation.late or operation.unknown
         return self.waits.get(node, ())
 
 

@@ -73,6 +73,17 @@ def test_a_deadlock_of_two_names_the_circle_and_nobody() -> None:
     assert {item.rank for item in waits.suspects} <= found.guilty
 
 
+def test_a_deadlock_is_found_although_other_dumps_are_lost() -> None:
+    circles = 0
+    for seed in range(4):
+        lost = DAMAGES["missing"](case("deadlock across groups", "plain", seed), 1, Random(seed))
+        waits = analysed(lost.dumps)
+        circles += bool(waits.circles)
+        without = set(range(lost.run.topology.world)) - set(lost.dumps)
+        assert {item.rank for item in waits.suspects} <= (lost.guilty if waits.circles else without)
+    assert circles == 3
+
+
 def test_a_killed_rank_and_a_lost_dump_cannot_be_told_apart() -> None:
     killed = case("rank killed", "plain", 0)
     assert [item.how for item in analysed(killed.dumps).suspects] == ["no_report"]
