@@ -168,7 +168,7 @@ class _Analysis:
     def _idle(self, rank: int) -> None:
         """A rank that waits for nobody and that others wait for."""
         late_in = [item for where in self.graph.awaited[rank] if rank in (item := self.graph.operations[where]).late]
-        operation = min(late_in, key=lambda item: (-len(item.waiting), item.where))
+        operation = min(late_in, key=_directly)
         idle = sum(1 for member in operation.late if member not in self.graph.waits)
         if operation.transfer is None and 2 * idle > len(operation.group.states):
             return  # most are not in it: the few that wait may have launched what nobody else should
@@ -206,10 +206,7 @@ class _Analysis:
         silent = frozenset.union(*demands)
         rank = min(silent)
         if len(silent) == 1 and self._alone_without_dump(rank) and not blameless:
-            first = min(
-                (self.graph.operations[where] for where in self.graph.awaited[rank]),
-                key=lambda item: (-len(item.waiting), item.where),
-            )
+            first = min((self.graph.operations[where] for where in self.graph.awaited[rank]), key=_directly)
             call = first.group.words_at(first.seq) if first.seq >= 0 else _transfer_words(first)
             self._suspect(rank, "no_report", first.group.key, first.seq, call)
         elif len(silent) < len(self.positions.ranks):
@@ -255,6 +252,11 @@ class _Analysis:
                 waiting_for(self.graph, rank) if waiting is None else waiting,
             )
         )
+
+
+def _directly(operation: Operation) -> tuple[int, int, tuple[str, int]]:
+    """Operations that few ranks keep from ending come first: there the wait for a rank is plainest."""
+    return len(operation.late) + len(operation.unknown), -len(operation.waiting), operation.where
 
 
 def _of_library(operation: Operation) -> bool:
