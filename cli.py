@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from engine.diagnosis.model import Diagnosis
+    from engine.facts.collectives import GroupState
     from engine.facts.manifest import Manifest
     from engine.facts.model import CounterSample, Observation
     from engine.facts.timeline import Timeline
@@ -152,7 +153,7 @@ class Investigation:
         from engine.facts.timeline import build_timeline
 
         manifest = Manifest(id="questionnaire")
-        readings: list[Observation | CounterSample] = []
+        readings: list[Observation | CounterSample | GroupState] = []
         warnings: list[str] = []
         if bundle is not None:
             from facts_adapters.bundle import UnreadableBundle

@@ -9,10 +9,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from array import array
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
-from engine.facts.model import CounterSample, Observation, Reading
+from engine.facts.model import Reading
+from facts_adapters.adapter import Record
 from facts_adapters.bundle import UnreadableBundle
 from facts_adapters.discovery import Forced
 from facts_adapters.explain import explain
@@ -27,7 +30,7 @@ def reading_json(reading: Reading | None) -> object:
     return [reading.earliest, reading.latest, reading.basis] + ([] if reading.year_known else ["no year"])
 
 
-def as_json(record: Observation | CounterSample) -> Mapping[str, object]:
+def as_json(record: Record) -> Mapping[str, object]:
     """One record with the fields that it has."""
     plain: dict[str, object] = {}
     names = record.__dataclass_fields__
@@ -38,6 +41,10 @@ def as_json(record: Observation | CounterSample) -> Mapping[str, object]:
             plain["text"] = value.text
         elif isinstance(value, Reading):
             plain[name] = reading_json(value)
+        elif isinstance(value, (array, bytearray)):
+            plain[name] = list(value)
+        elif name == "transfers":
+            plain[name] = [asdict(item) for item in value]
         elif value not in (None, "", {}):
             plain[name] = value
     return plain

@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO, Protocol
 
+from engine.facts.collectives import GroupState
 from engine.facts.model import CounterSample, Observation, Reading, Scalar
+
+Record = Observation | CounterSample | GroupState
+"""What a reader yields: a statement, one reading of a counter, or the state of a rank in a process group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,5 +102,5 @@ class Adapter:
     emits: tuple[str, ...]
     coverage: str | None
     sniff: Callable[[Head], Verdict]
-    read: Callable[[EvidenceFile, Context], Iterable[Observation | CounterSample]]
+    read: Callable[[EvidenceFile, Context], Iterable[Record]]
     samples: tuple[Sample, ...] = field(default=())

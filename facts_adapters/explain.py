@@ -79,6 +79,8 @@ def _findings(result: BundleReading) -> Iterator[str]:
         yield f"    {kind:<44} {count}"
     if result.samples:
         yield f"    {'samples of counters':<44} {len(result.samples)}"
+    if result.states:
+        yield f"    {'states of ranks in process groups':<44} {len(result.states)}"
     names = {report.path for report in result.files}
     for warning in result.warnings:
         if warning.path in names:

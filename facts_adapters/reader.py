@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from engine.facts.collectives import GroupState
 from engine.facts.manifest import Manifest
 from engine.facts.model import CounterSample, Observation, Reading, Source
 from engine.facts.vocabulary import Vocabulary, load_vocabulary
-from facts_adapters.adapter import Adapter, EvidenceFile
+from facts_adapters.adapter import Adapter, EvidenceFile, Record
 from facts_adapters.archives import Member
 from facts_adapters.bundle import Bundle, BundleWarning
 from facts_adapters.cores import cores, in_order
@@ -142,6 +143,8 @@ class _Run:
             record.host = self.site.named(record.host)
             record.peer = self.site.known(record.peer)
         self.result.samples = [replace(s, host=self.site.named(s.host)) for s in self.result.samples]
+        for state in self.result.states:
+            state.host = self.site.named(state.host)
         self.result.warnings = [*self.bundle.warnings, *self.warnings]
         return self.result
 
@@ -194,7 +197,7 @@ class _Run:
         placement = self.site.place_part(member.path, path)
         report.group = placement.group.value if placement.group else ""
         report.run = placement.run.value if placement.run else None
-        found: list[Observation | CounterSample] = []
+        found: list[Record] = []
         context = _Context(self, part)
         text = self._text_of(report, context, read) if report.text else None
         self._learn(placement, text)
@@ -332,9 +335,9 @@ class _Run:
         world, local = self.manifest.world_size, self.manifest.gpus_per_node
         return 0 if world is not None and world == local else None
 
-    def _adapter(self, adapter: Adapter, file: EvidenceFile, context: _Context) -> list[Observation | CounterSample]:
+    def _adapter(self, adapter: Adapter, file: EvidenceFile, context: _Context) -> list[Record]:
         """Run one adapter on one file; what it yields before it fails counts."""
-        found: list[Observation | CounterSample] = []
+        found: list[Record] = []
         started = time.monotonic()
         try:
             for record in adapter.read(file, context):
@@ -348,9 +351,7 @@ class _Run:
             self.warn(file.path, 0, f"the adapter {adapter.name} failed: {type(error).__name__}: {error}")
         return found
 
-    def _keep(
-        self, record: Observation | CounterSample, placement: Placement, report: FileReport, context: _Context
-    ) -> None:
+    def _keep(self, record: Record, placement: Placement, report: FileReport, context: _Context) -> None:
         host = self._host_of(record, placement)
         path = context.path(report.path)
         source = context.source(record.source, report.path)
@@ -365,6 +366,10 @@ class _Run:
         if record.rank is None and placement.rank is not None:
             record.rank = int(placement.rank.value)
         record.run = record.run or report.run
+        if isinstance(record, GroupState):
+            self.result.states.append(record)
+            report.samples += 1
+            return
         if record.when is None and record.after is None and record.until is None:
             self._date(record, report, path)
         job = self.manifest.hint(record.source.path).job
@@ -380,17 +385,17 @@ class _Run:
         elif record.kind != "coverage.source":
             record.until = at
 
-    def _host_of(self, record: Observation | CounterSample, placement: Placement) -> str | None:
+    def _host_of(self, record: Record, placement: Placement) -> str | None:
         own = self.site.canonical(record.host)
         return own or (placement.host.value if placement.host else None)
 
 
-def _set_adapter(found: list[Observation | CounterSample], name: str) -> None:
+def _set_adapter(found: list[Record], name: str) -> None:
     last = found[-1]
-    if isinstance(last, Observation):
-        last.adapter = name
-    else:
+    if isinstance(last, CounterSample):
         found[-1] = replace(last, adapter=name)
+    else:
+        last.adapter = name
 
 
 @dataclass(frozen=True, slots=True)

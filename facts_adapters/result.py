@@ -1,10 +1,11 @@
-"""What reading a bundle gives: observations, samples, warnings, and what became of each file."""
+"""What reading a bundle gives: observations, samples, states, warnings, and what became of each file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from engine.facts.collectives import GroupState
 from engine.facts.manifest import Manifest
 from engine.facts.model import CounterSample, Observation, Reading
 from facts_adapters.bundle import BundleWarning
@@ -67,11 +68,13 @@ class BundleReading:
     manifest: Manifest
     observations: list[Observation] = field(default_factory=list)
     samples: list[CounterSample] = field(default_factory=list)
+    states: list[GroupState] = field(default_factory=list)
     warnings: list[BundleWarning] = field(default_factory=list)
     files: list[FileReport] = field(default_factory=list)
 
     @property
-    def readings(self) -> Iterator[Observation | CounterSample]:
-        """Observations and samples for the timeline."""
+    def readings(self) -> Iterator[Observation | CounterSample | GroupState]:
+        """Observations, samples and states of ranks for the timeline."""
         yield from self.observations
         yield from self.samples
+        yield from self.states

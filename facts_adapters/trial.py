@@ -6,14 +6,18 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from engine.facts.model import CounterSample, Observation, Scalar
-from facts_adapters.adapter import Adapter, Sample
+from engine.facts.collectives import GroupState
+from engine.facts.model import Observation, Scalar
+from facts_adapters.adapter import Adapter, Record, Sample
 from facts_adapters.discovery import registry
 from facts_adapters.reader import read_bundle
 from facts_adapters.text.blocks import BlockReader
 
 COUNTER = "counter"
 """Kind by which a sample expects a :class:`CounterSample`."""
+
+STATE = "group_state"
+"""Kind by which a sample expects a :class:`GroupState`."""
 
 
 def try_samples(readers: Iterable[Adapter | BlockReader] | None = None) -> Iterator[str]:
@@ -50,12 +54,17 @@ def _try(reader: Adapter | BlockReader, sample: Sample) -> Iterator[str]:
             yield warning.reason
 
 
-def _fits(record: Observation | CounterSample, kind: str, fields: Mapping[str, Scalar]) -> bool:
-    own = record.kind if isinstance(record, Observation) else COUNTER
+def kind_of(record: Record) -> str:
+    """The fact kind of an observation, the name by which samples expect it of another record."""
+    return record.kind if isinstance(record, Observation) else STATE if isinstance(record, GroupState) else COUNTER
+
+
+def _fits(record: Record, kind: str, fields: Mapping[str, Scalar]) -> bool:
+    own = kind_of(record)
     return own == kind and all(_value(record, name) == value for name, value in fields.items())
 
 
-def _value(record: Observation | CounterSample, name: str) -> object:
+def _value(record: Record, name: str) -> object:
     if isinstance(record, Observation) and name in record.fields:
         return record.fields[name]
     return getattr(record, name, None)

@@ -48,7 +48,9 @@ def diagnose(
         manifest=manifest,
         verdict=verdict,
         first_fault=None if verdict.outcome == "no_fault" else first,
-        suspects=() if verdict.outcome == "no_fault" else find_suspects(top, first, inference, pack.evidence, graph),
+        suspects=()
+        if verdict.outcome == "no_fault"
+        else find_suspects(top, first, inference, pack.evidence, graph, timeline.waits),
         hypotheses=tuple(hypotheses),
         undetermined=tuple(sorted(cause for cause in pack.leaves if cause not in judged)),
         consequences=_consequences(graph, pack.propagation),
@@ -59,14 +61,20 @@ def diagnose(
         pack=(pack.name, pack.version, pack.hash),
         backend=f"{inference.backend} {inference.version}".strip(),
         backend_note=inference.note,
+        waits=timeline.waits,
     )
 
 
 def _first_fault(top: Hypothesis | None, graph: CausalGraph, pack: Pack) -> Fact | None:
-    """The root behind the best hypothesis' earliest fact, else the first unexplained abnormal fact."""
+    """The root behind the best hypothesis' earliest fact, else the first unexplained abnormal fact.
+
+    What was concluded from dumps bears no time: it is the root only where nothing dated shows the same.
+    """
     if top is not None and top.first is not None:
         own = {fact for item in top.support for fact in item.facts}
         roots = [root for root in graph.roots_of(top.first) if root in own]
+        if graph.facts[top.first].onset.known:
+            roots = [root for root in roots if graph.facts[root].onset.known]
         return graph.facts[roots[0] if roots else top.first]
     roots_of_all = first_faults(graph, pack.vocabulary)
     return roots_of_all[0] if roots_of_all else None

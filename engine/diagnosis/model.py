@@ -8,6 +8,7 @@ from typing import Literal
 
 from engine.facts.manifest import Manifest
 from engine.facts.model import Fact
+from engine.facts.waits import Waits
 from engine.rules.model import Leaf, Strength, Text
 
 Status = Literal["confirmed", "likely", "possible", "undetermined", "ruled_out"]
@@ -125,3 +126,5 @@ class Diagnosis:
     """Name, version and content hash of the knowledge."""
     backend: str
     backend_note: str = ""
+    waits: Waits | None = None
+    """Who waits for whom, where anything tells."""

@@ -9,11 +9,15 @@ from engine.diagnosis.causality import CausalGraph
 from engine.diagnosis.model import Hypothesis, Suspect
 from engine.diagnosis.wording import fill
 from engine.facts.model import Fact
+from engine.facts.waits import Waits
 from engine.inference import Inference
 from engine.rules.model import EvidenceRule, Text
 
 SUSPECT_RANKS = 8
 """More ranks than this in one fact name nobody."""
+
+WAITED = "comm.collective_timeout"
+"""The kind by which a rank says that it waited."""
 
 NOBODY = re.compile(r"unknown|localhost.*|127\.0\.[01]\.1|0\.0\.0\.0|::1?|\?|-", re.IGNORECASE)
 """Names that point to no machine."""
@@ -28,11 +32,14 @@ def find_suspects(
     inference: Inference,
     rules: Mapping[str, EvidenceRule],
     graph: CausalGraph,
+    waits: Waits | None = None,
 ) -> tuple[Suspect, ...]:
     """Whom the rules of the best hypothesis name, each once, by weight, then whom the first fault names.
 
-    Where nothing supports a cause, the ranks that did not report what the others report are suspects.
+    Where nothing supports a cause, the ranks that did not report what the others report are suspects. Where it is known
+    whom all wait for, a rank that only reports its wait is none.
     """
+    cleared = _waiting_only(waits)
     if top is None:
         return _silent(graph) or tuple(_of_first_fault(first))
     order = {item.rule: position for position, item in enumerate(top.support) if item.explained_by is None}
@@ -43,7 +50,7 @@ def find_suspects(
             continue
         facts = {alias: graph.facts[fact] for alias, fact in firing.bindings if fact in graph.facts}
         why = fill(rule.reason, facts)
-        for suspect in _named(rule, facts, why):
+        for suspect in _named(rule, facts, why, cleared):
             found.setdefault((suspect.rank, suspect.host, suspect.device, suspect.port), suspect)
     for suspect in _of_first_fault(first):
         found.setdefault((suspect.rank, suspect.host, suspect.device, suspect.port), suspect)
@@ -86,7 +93,17 @@ def _covers(other: Suspect, item: Suspect) -> bool:
     )
 
 
-def _named(rule: EvidenceRule, facts: Mapping[str, Fact], why: Text) -> list[Suspect]:
+def _waiting_only(waits: Waits | None) -> frozenset[int]:
+    """Ranks that wait while the comparison of all ranks names others."""
+    if waits is None or not waits.suspects:
+        return frozenset()
+    waiting = {rank for item in waits.waits for rank in item.waiting}
+    return frozenset(waiting - {item.rank for item in waits.suspects})
+
+
+def _named(
+    rule: EvidenceRule, facts: Mapping[str, Fact], why: Text, cleared: frozenset[int] = frozenset()
+) -> list[Suspect]:
     named: list[Suspect] = []
     for alias in dict.fromkeys(alias for alias, _ in rule.suspects):
         fact = facts.get(alias)
@@ -99,7 +116,7 @@ def _named(rule: EvidenceRule, facts: Mapping[str, Fact], why: Text) -> list[Sus
         port = fact.port if "port" in fields else None
         ranks: list[int | None] = [None]
         if "rank" in fields and 0 < len(fact.ranks) <= SUSPECT_RANKS:
-            ranks = list(fact.ranks)
+            ranks = [rank for rank in fact.ranks if fact.kind != WAITED or rank not in cleared]
         named.extend(
             Suspect(rank, host, device, port, why) for rank in ranks if (rank, host, device, port) != (None,) * 4
         )

@@ -1,4 +1,4 @@
-"""The one that differs: settings compared across hosts or ranks, and ranks compared in the collectives they reached."""
+"""The one that differs: settings compared across hosts or ranks, and ranks compared in what they report."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from engine.facts.model import Fact, Observation, Scalar, Source
 from engine.facts.vocabulary import Vocabulary
 
 NOT_SET = "(not set)"
+
+KINDS = ("compare.differs", "comm.rank_silent")
+"""Kinds that the comparison yields."""
 
 
 def differing_settings(facts: Sequence[Fact], vocabulary: Vocabulary) -> list[Observation]:
@@ -81,13 +84,13 @@ def _odd_ones(
         )
 
 
-def lagging_ranks(facts: Sequence[Fact], known_ranks: set[int], covered_ranks: set[int]) -> list[Observation]:
-    """Ranks that did not report what the others report, or launched fewer collectives than they did.
+def silent_ranks(facts: Sequence[Fact], known_ranks: set[int], covered_ranks: set[int]) -> list[Observation]:
+    """Ranks that did not report the time-out that the others report.
 
     ``known_ranks`` are all ranks of the job as far as anything names them, ``covered_ranks`` those whose output is in
     the bundle. A rank without output is never called silent.
     """
-    return [*_silent(facts, known_ranks & covered_ranks), *_behind(facts)]
+    return list(_silent(facts, known_ranks & covered_ranks))
 
 
 def _silent(facts: Sequence[Fact], covered: set[int]) -> Iterable[Observation]:
@@ -108,51 +111,3 @@ def _silent(facts: Sequence[Fact], covered: set[int]) -> Iterable[Observation]:
                 rank=rank,
                 adapter="comparison",
             )
-
-
-def _behind(facts: Sequence[Fact]) -> Iterable[Observation]:
-    """Ranks whose last launched collective lies before the one that the others wait in.
-
-    Ranks launch ahead of what has finished, so different numbers alone say nothing: only a rank that has not launched
-    the collective that timed out is behind.
-    """
-    launched: dict[str, dict[int, tuple[int, Fact]]] = defaultdict(dict)
-    awaited: dict[str, list[int]] = defaultdict(list)
-    for fact in facts:
-        group, enqueued, number = (
-            str(fact.fields.get("pg", "")),
-            fact.fields.get("last_enqueued"),
-            fact.fields.get("seq"),
-        )
-        if fact.kind != "comm.work_status" or fact.scope != "incident":
-            continue
-        if isinstance(number, int):
-            awaited[group].extend(number for _ in fact.ranks)
-        if isinstance(enqueued, int):
-            for rank in fact.ranks:
-                if rank not in launched[group] or launched[group][rank][0] < enqueued:
-                    launched[group][rank] = (enqueued, fact)
-    for group, by_rank in sorted(launched.items()):
-        target = _most_awaited(awaited[group])
-        behind = {rank: item for rank, item in by_rank.items() if target is not None and item[0] < target}
-        if not behind or len(behind) > len(by_rank) // 2:
-            continue
-        least = min(enqueued for enqueued, _ in behind.values())
-        for rank, (enqueued, fact) in sorted(behind.items()):
-            if enqueued == least:
-                yield Observation(
-                    kind="comm.rank_behind",
-                    source=fact.source,
-                    fields={"pg": group, "seq": enqueued + 1, "how": "never_entered"},
-                    host=fact.host,
-                    rank=rank,
-                    adapter="comparison",
-                )
-
-
-def _most_awaited(numbers: Sequence[int]) -> int | None:
-    """The sequence number that most ranks wait in; of equals the later one."""
-    if not numbers:
-        return None
-    counts = Counter(numbers)
-    return max(counts, key=lambda number: (counts[number], number))

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from engine.facts.model import Observation
 
+STEP_KIND = "job.rank_position"
+"""The kind that the comparison of steps yields."""
+
 LEAST_LINES = 3
 """Step lines of a rank from which its interval of printing is known."""
 
@@ -74,7 +77,7 @@ def _odd(series: Series) -> list[Observation]:
 
 def _position(item: Observation) -> Observation:
     return Observation(
-        kind="job.rank_position",
+        kind=STEP_KIND,
         source=item.source,
         fields={"phase": "steady", "step": _step(item)},
         job=item.job,

@@ -10,7 +10,8 @@ from itertools import groupby
 from engine.facts import identity
 from engine.facts.bring_up import mark_bring_up
 from engine.facts.clocks import ClockBook, Placed, align_by_shared_events, collect_boots, collect_offsets
-from engine.facts.comparison import differing_settings, lagging_ranks
+from engine.facts.collectives import GroupState
+from engine.facts.comparison import differing_settings, silent_ranks
 from engine.facts.counters import CounterProfile, counter_facts
 from engine.facts.episodes import fold
 from engine.facts.identity.hosts import ADDRESS_KINDS, bare_address
@@ -19,6 +20,7 @@ from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
 from engine.facts.steps import diverging_steps
 from engine.facts.stretches import OPEN, covered, joined
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
+from engine.facts.waits import Waits, analyse, observations_of, states_in_logs
 
 TIMED = ("fault", "symptom", "activity")
 """Natures whose facts happen at a time; only these can lie outside the window."""
@@ -42,10 +44,12 @@ class Timeline:
     facts: tuple[Fact, ...]
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
+    waits: Waits | None = None
+    """Who waits for whom, where anything tells."""
 
 
 def build_timeline(
-    readings: Iterable[Observation | CounterSample],
+    readings: Iterable[Observation | CounterSample | GroupState],
     vocabulary: Vocabulary,
     manifest: Manifest,
     counters: CounterProfile,
@@ -57,10 +61,13 @@ def build_timeline(
     """
     observations: list[Observation] = []
     samples: list[CounterSample] = []
+    states: list[GroupState] = []
     unknown: set[str] = set()
     for item in readings:
         if isinstance(item, CounterSample):
             samples.append(item)
+        elif isinstance(item, GroupState):
+            states.append(item)
         elif item.kind in vocabulary:
             observations.append(replace(item))
         else:
@@ -78,10 +85,13 @@ def build_timeline(
     observations.extend(item for item in risen if item.kind in vocabulary)
     _name_peers(observations)
     facts = fold(_trust_lines([place.fact(item) for item in observations]), vocabulary)
+    covered = _covered_ranks(facts, manifest)
+    waits, waiting = _waits(facts, states, covered, manifest)
     derived = [
         *differing_settings(facts, vocabulary),
-        *lagging_ranks(facts, _known_ranks(facts, manifest), _covered_ranks(facts, manifest)),
+        *silent_ranks(facts, _known_ranks(facts, manifest), covered),
         *diverging_steps(observations),
+        *(item for item in waiting if item.kind in vocabulary),
     ]
     _fill_hosts(derived, _rank_hosts(observations))
     facts.extend(fold([place.fact(item) for item in derived], vocabulary))
@@ -92,7 +102,19 @@ def build_timeline(
     clock_notes = sorted({note for fact in timed for note in fact.assumptions})
     wrong = [fact for fact in timed if vocabulary[fact.kind].nature != "activity"]
     name_notes = identity.assumptions(wrong, {**host_notes, **device_notes})
-    return Timeline(named, (*clock_notes, *name_notes), warnings)
+    return Timeline(named, (*clock_notes, *name_notes), warnings, waits)
+
+
+def _waits(
+    facts: Sequence[Fact], recorded: Sequence[GroupState], covered: set[int], manifest: Manifest
+) -> tuple[Waits | None, list[Observation]]:
+    """Who waits for whom, by recorders, library reports and log lines, and the facts that follow."""
+    world = manifest.world_size if manifest.world_size and manifest.world_size <= MOST_RANKS else None
+    states = [*recorded, *states_in_logs(facts, covered, world)]
+    if not states:
+        return None, []
+    waits = analyse(states, world=world, hints=facts)
+    return waits, observations_of(waits, states)
 
 
 def _without_repeats(observations: Iterable[Observation]) -> list[Observation]:

@@ -9,6 +9,7 @@ from typing import Any
 from engine.diagnosis.model import Diagnosis, Evidence, Hypothesis, Missing
 from engine.facts.model import Fact, Source, Span
 from engine.facts.vocabulary import Vocabulary
+from engine.report.waiting import waits_section
 from engine.rules.model import Text
 
 SCHEMA_VERSION = 1
@@ -50,6 +51,7 @@ def to_report(diagnosis: Diagnosis, vocabulary: Vocabulary, language: str, versi
         "timeline": [_moment(fact, vocabulary, say) for fact in _timed(diagnosis, vocabulary)],
         "facts": facts,
         "coverage": [_coverage(fact) for fact in diagnosis.facts.values() if fact.kind == "coverage.source"],
+        "waits": waits_section(diagnosis.waits, say),
         "assumptions": list(diagnosis.assumptions),
         "warnings": list(diagnosis.warnings),
         "knowledge": dict(zip(("pack", "version", "hash"), diagnosis.pack, strict=True)),
@@ -94,6 +96,7 @@ def empty_report(incident: str, warning: str, language: str, version: str) -> di
                 "assumptions",
             )
         },
+        "waits": None,
         "warnings": [warning],
         "knowledge": {"pack": "", "version": "", "hash": ""},
         "engine": {"backend": "", "version": version, "note": ""},

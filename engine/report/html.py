@@ -15,9 +15,11 @@ from engine.report.citations import Report, cited, linked
 from engine.report.lanes import BRANCHES, draw
 from engine.report.reasoning import DotMissingError, to_svg
 from engine.report.text import suspect_name
+from engine.report.waiting_lines import FRONT_COLUMNS, about, front_row, suspect_line, wait_line
 from engine.report.words import branch_word, when, word
 
 SHOWN_FACTS = 200
+SHOWN_ROWS = 60
 
 
 def to_html(report: Report, warn: Callable[[str], None] | None = None) -> str:
@@ -41,12 +43,29 @@ def to_html(report: Report, warn: Callable[[str], None] | None = None) -> str:
         suspects=list(dict.fromkeys(suspect_name(item, language) for item in report["suspects"])),
         tree=_tree(report),
         evidence=_evidence(report),
+        waits=_waits(report, language),
         say=lambda key: word(language, key),
         branch_word=lambda branch: branch_word(language, branch),
         when=lambda span: when(span, language),
         ranks=rank_list,
         link=_link,
     )
+
+
+def _waits(report: Report, language: str) -> dict[str, Any] | None:
+    """The rows of the section on who waits for whom, laid out by the template."""
+    section = report.get("waits")
+    if not section:
+        return None
+    return {
+        **section,
+        "about": list(about(section, language)),
+        "suspect_lines": [suspect_line(item, language) for item in section["suspects"]],
+        "columns": [word(language, name) for name in FRONT_COLUMNS],
+        "rows": [front_row(item, language) for item in section["fronts"][:SHOWN_ROWS]],
+        "lines": [wait_line(item, language) for item in section["waits"][:SHOWN_ROWS]],
+        "hidden": section["more_rows"] + sum(max(len(section[key]) - SHOWN_ROWS, 0) for key in ("fronts", "waits")),
+    }
 
 
 def _picture(report: Report, warn: Callable[[str], None] | None) -> Markup | None:

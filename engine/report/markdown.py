@@ -7,11 +7,13 @@ from collections.abc import Iterable
 
 from engine.report.citations import Report, cited
 from engine.report.text import suspect_name
+from engine.report.waiting_lines import FRONT_COLUMNS, about, front_row, suspect_line, wait_line
 from engine.report.words import when, word
 
 SHOWN_HYPOTHESES = 8
 SHOWN_MISSING = 8
 SHOWN_FACTS = 40
+SHOWN_ROWS = 20
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
@@ -21,6 +23,7 @@ def to_markdown(report: Report) -> str:
     language = report["language"]
     parts = [
         *_verdict(report, language),
+        *_waits(report, language),
         *_hypotheses(report, language),
         *_missing(report, language),
         *_steps(report, language),
@@ -49,6 +52,34 @@ def _verdict(report: Report, language: str) -> Iterable[str]:
     names = dict.fromkeys(suspect_name(item, language) for item in report["suspects"])
     if names:
         yield f"- **{word(language, 'suspects')}**: {', '.join(escape(name) for name in names)}"
+    yield ""
+
+
+def _waits(report: Report, language: str) -> Iterable[str]:
+    section = report.get("waits")
+    if not section:
+        return
+    yield f"## {word(language, 'waits')}"
+    yield ""
+    yield f"**{escape(section['conclusion'])}**"
+    yield ""
+    yield escape("; ".join(about(section, language)))
+    yield ""
+    yield from (f"- {escape(suspect_line(item, language))}" for item in section["suspects"][:SHOWN_ROWS])
+    if section["undecided"]:
+        yield f"- {escape(section['undecided'])}: {word(language, 'undecided')}"
+    yield ""
+    yield f"| {' | '.join(word(language, name) for name in FRONT_COLUMNS)} |"
+    yield "|" + "---|" * len(FRONT_COLUMNS)
+    for item in section["fronts"][:SHOWN_ROWS]:
+        yield f"| {' | '.join(escape(cell) for cell in front_row(item, language))} |"
+    yield ""
+    yield from (f"- {escape(wait_line(item, language))}" for item in section["waits"][:SHOWN_ROWS])
+    if section["separating"]:
+        yield ""
+        yield f"{word(language, 'separating')}:"
+        yield ""
+        yield from (f"- {escape(text)}" for text in section["separating"])
     yield ""
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.report.citations import Report
+from engine.report.waiting_lines import FRONT_COLUMNS, about, front_row, suspect_line, wait_line
 from engine.report.words import when, word
 
 COLOURS = {
@@ -24,6 +25,9 @@ MARKS = {"confirmed": "✓", "likely": "●", "possible": "?", "undetermined": "
 SHOWN_HYPOTHESES = 6
 SHOWN_MISSING = 5
 SHOWN_NOTES = 6
+SHOWN_SUSPECTS = 8
+SHOWN_FRONTS = 10
+SHOWN_WAITS = 10
 QUOTE_WIDTH = 400
 
 
@@ -33,6 +37,7 @@ def print_report(report: Report, console: Console) -> None:
     _verdict(report, console, language)
     _first_fault(report, console, language)
     _suspects(report, console, language)
+    _waits(report, console, language)
     _hypotheses(report, console, language)
     _consequences(report, console, language)
     _missing(report, console, language)
@@ -86,6 +91,34 @@ def suspect_name(suspect: Mapping[str, Any], language: str) -> str:
     """A suspect in a few words: rank, host, device, port."""
     rank = f"{word(language, 'rank')} {suspect['rank']}" if suspect["rank"] is not None else None
     return " ".join(part for part in (rank, suspect["host"], suspect["device"], suspect["port"]) if part)
+
+
+def _waits(report: Report, console: Console, language: str) -> None:
+    """Suspects first, then the fronts, then who waits for whom."""
+    section = report.get("waits")
+    if not section:
+        return
+    _heading(console, word(language, "waits"))
+    console.print(Padding(Text(section["conclusion"], style="bold"), (0, 0, 0, 2)))
+    console.print(Padding(Text("; ".join(about(section, language)), style="dim"), (0, 0, 0, 2)))
+    _list(console, [suspect_line(item, language) for item in section["suspects"][:SHOWN_SUSPECTS]])
+    if section["undecided"]:
+        _list(console, [f"{section['undecided']}: {word(language, 'undecided')}"])
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
+    for name in FRONT_COLUMNS:
+        table.add_column(word(language, name), overflow="fold")
+    for item in section["fronts"][:SHOWN_FRONTS]:
+        table.add_row(*map(Text, front_row(item, language)))
+    if section["fronts"]:
+        console.print(Padding(table, (0, 0, 0, 2)))
+    for item in section["waits"][:SHOWN_WAITS]:
+        console.print(Padding(Text(wait_line(item, language)), (0, 0, 0, 2)))
+    hidden = [max(len(section[k]) - n, 0) for k, n in (("fronts", SHOWN_FRONTS), ("waits", SHOWN_WAITS))]
+    if sum(hidden) + section["more_rows"]:
+        console.print(f"  … {sum(hidden) + section['more_rows']} {word(language, 'more')}")
+    if section["separating"]:
+        console.print(Padding(Text(f"{word(language, 'separating')}:"), (0, 0, 0, 2)))
+        _list(console, section["separating"])
 
 
 def _hypotheses(report: Report, console: Console, language: str) -> None:

@@ -14,8 +14,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from engine.facts.collectives import Condition, GroupState, compact
 from engine.facts.model import Observation, Reading, Scalar, Source
-from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Record, Sample, Verdict
+from facts_adapters.comm.state_report import MOST_RANKS
 from facts_adapters.text.lines import decode
 
 LARGEST = 64 << 20
@@ -59,8 +61,11 @@ def sniff(head: Head) -> Verdict:
     return Verdict(0.0, "no JSON of the library state report")
 
 
-def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
-    """Ranks that are missing, dead, in error, still starting or behind, of the last report in the file."""
+def read(file: EvidenceFile, context: Context) -> Iterator[Record]:
+    """Ranks that are missing, dead, in error, still starting or behind, of the last report in the file.
+
+    What every rank launched in each communicator that stands still goes to the comparison of all ranks.
+    """
     with file.open() as stream:
         data = stream.read(LARGEST + 1)
     if len(data) > LARGEST:
@@ -114,7 +119,7 @@ class _Reader:
         self.world = _world(list(report.communicators.values()))
         self.told: set[tuple[str, Process]] = set()
 
-    def facts(self) -> Iterator[Observation]:
+    def facts(self) -> Iterator[Record]:
         version = self.report.data.get("nccl_version")
         if isinstance(version, str) and re.fullmatch(r"\d+\.\d+\.\d+[\w.+-]{0,40}", version):
             fields: dict[str, Scalar] = {"component": "nccl", "version": version}
@@ -123,6 +128,28 @@ class _Reader:
             yield from self._missing(communicator)
             yield from self._states(communicator)
             yield from self._behind(key, communicator)
+            yield from self._launched(key, communicator)
+
+    def _launched(self, key: str, communicator: Mapping[str, object]) -> Iterator[GroupState]:
+        """The state of each rank whose number in the job is known; counts are of launches, only of collectives."""
+        size, earlier = _number(communicator.get("size")), self.before.get(key)
+        if size < 2 or (earlier is not None and _counts(communicator) != _counts(earlier)):
+            return
+        present, missing = _mappings(communicator.get("ranks")), _mappings(communicator.get("missing_ranks"))
+        known = {self.world[process] for item in (*present, *missing) if (process := _process(item)) in self.world}
+        members = compact(known) if len(known) == size else ""
+        for item in present:
+            rank, counts = self.world.get(_process(item)), _mapping(item.get("collective_counts"))
+            if rank is not None and counts:
+                source = self._source(self._at(item))
+                launched = sum(_number(count) for count in counts.values())
+                yield GroupState(source, key, rank, members=members, origin="library", last_enqueued=launched)
+        for item in missing[:MOST_RANKS]:
+            rank = self.world.get(_process(item))
+            if rank is not None:
+                dead = _mapping(item.get("status")).get("considered_dead") is True
+                condition: Condition = "dead" if dead else "unresponsive"
+                yield GroupState(self._source(self._at(item)), rank=rank, origin="library", condition=condition)
 
     def _missing(self, communicator: Mapping[str, object]) -> Iterator[Observation]:
         for item in _mappings(communicator.get("missing_ranks")):
@@ -288,7 +315,7 @@ ADAPTER = Adapter(
         "comm.rank_behind",
         "comm.version",
     ),
-    coverage=None,
+    coverage="comm_state",
     sniff=sniff,
     read=read,
     samples=(
@@ -298,6 +325,7 @@ ADAPTER = Adapter(
                 ("comm.version", {"component": "nccl", "version": "2.28.7"}),
                 ("comm.rank_behind", {"how": "no_report", "rank": 3, "host": "10.4.0.2", "pg": "0xa1"}),
                 ("comm.heartbeat_lost", {"status": "lost", "peer": "10.4.0.2"}),
+                ("group_state", {"rank": 3, "condition": "dead"}),
             ),
             path="ras.json",
         ),
@@ -306,6 +334,7 @@ ADAPTER = Adapter(
             (
                 ("comm.rank_behind", {"how": "fewer_operations", "rank": 2, "op": "AllReduce", "seq": 9}),
                 ("comm.library_error", {"rank": 1, "class": "remote"}),
+                ("group_state", {"rank": 2, "group": "0xa1 0xb:0xc", "last_enqueued": 9, "members": "0-3"}),
             ),
             path="ras.json",
         ),

@@ -7,25 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from engine.facts.model import CounterSample, Observation, Scalar
-from facts_adapters.adapter import Adapter, Sample
+from engine.facts.model import Observation, Scalar
+from facts_adapters.adapter import Adapter, Record, Sample
 from facts_adapters.discovery import registry
 from facts_adapters.reader import read_bundle
 from facts_adapters.text.blocks import BlockReader
+from facts_adapters.trial import kind_of
 
 READERS: tuple[Adapter | BlockReader, ...] = (*registry().adapters, *registry().blocks)
 
 
-def value_of(record: Observation | CounterSample, name: str) -> Scalar | None:
+def value_of(record: Record, name: str) -> Scalar | None:
     value: Scalar | None = getattr(record, name, None)
     if value is None and isinstance(record, Observation):
         return record.fields.get(name)
     return value
 
 
-def fits(record: Observation | CounterSample, kind: str, fields: Mapping[str, Scalar]) -> bool:
-    found = record.kind if isinstance(record, Observation) else "counter"
-    return found == kind and all(value_of(record, name) == value for name, value in fields.items())
+def fits(record: Record, kind: str, fields: Mapping[str, Scalar]) -> bool:
+    return kind_of(record) == kind and all(value_of(record, name) == value for name, value in fields.items())
 
 
 CASES = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
+from engine.facts.collectives import GroupState
 from engine.facts.counters import CounterProfile
 from engine.facts.manifest import Manifest
 from engine.facts.model import CounterSample, Fact, Observation, Reading, Source
@@ -40,7 +41,9 @@ def seen(kind: str, path: str = "log.txt", line: int = 1, **given: object) -> Ob
 
 
 def timeline(
-    *items: Observation | CounterSample, manifest: Manifest | None = None, counters: CounterProfile | None = None
+    *items: Observation | CounterSample | GroupState,
+    manifest: Manifest | None = None,
+    counters: CounterProfile | None = None,
 ) -> Timeline:
     return build_timeline(items, VOCABULARY, manifest or Manifest(id="test"), counters or {})
 

@@ -59,27 +59,6 @@ def test_where_most_ranks_are_silent_nobody_is_named() -> None:
     assert "comm.rank_silent" not in found
 
 
-def status(rank: int, enqueued: int, number: int = 9) -> Observation:
-    return seen(
-        "comm.work_status", "log", rank + 1, rank=rank, host="n1", pg="0",
-        seq=number, last_enqueued=enqueued, last_completed=enqueued - 1,
-    )  # fmt: skip
-
-
-def test_the_rank_that_launched_fewer_collectives_is_behind() -> None:
-    found = facts(*[status(rank, 8 if rank == 3 else 10) for rank in range(8)])
-    (behind,) = found["comm.rank_behind"]
-    assert (behind.rank, behind.fields["how"]) == (3, "never_entered")
-
-
-def test_ranks_that_launched_the_same_name_nobody() -> None:
-    assert "comm.rank_behind" not in facts(*[status(rank, 10) for rank in range(8)])
-
-
-def test_ranks_that_launched_further_ahead_leave_nobody_behind() -> None:
-    assert "comm.rank_behind" not in facts(*[status(rank, 10 + rank % 3) for rank in range(8)])
-
-
 def test_versions_that_only_one_host_prints_differ_from_nothing() -> None:
     items = [seen("comm.version", "logs/n0.log", host="n0", component="nccl", version="2.21.5")]
     items += [seen("comm.version", f"logs/n{i}.log", host=f"n{i}", component="cuda", version="12.4") for i in range(4)]

@@ -1,0 +1,22 @@
+"""Who waits for whom: the states of all ranks in all process groups compared, and what follows from them.
+
+:func:`analyse` is clock-free: sequence numbers and the order of each rank's own operations suffice.
+"""
+
+from engine.facts.waits.analysis import analyse
+from engine.facts.waits.facts import KINDS, observations_of
+from engine.facts.waits.logs import states_in_logs
+from engine.facts.waits.model import Circle, Front, Mismatch, Suspected, Wait, Waits
+
+__all__ = [
+    "KINDS",
+    "Circle",
+    "Front",
+    "Mismatch",
+    "Suspected",
+    "Wait",
+    "Waits",
+    "analyse",
+    "observations_of",
+    "states_in_logs",
+]

@@ -1,0 +1,144 @@
+"""Planted culprits: named where the dumps determine them, and nobody else, whatever happens to the dumps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+
+from engine.facts.waits import analyse
+from tests.facts.waits.dumps import Recorder
+from tests.facts.waits.job import Topology
+from tests.facts.waits.reading import analysed, outcome, read_dumps
+from tests.facts.waits.scenarios import DAMAGES, RECORDERS, SCENARIOS, SMALL, Case, run_of, take_dumps
+
+NOT_TOLD = {("device never begins", "starts not told")}
+"""Without the moments at which devices began, an operation that one never began looks like one that nobody finishes."""
+
+
+def case(scenario: str, recorder: str, seed: int, topology: Topology | None = None) -> Case:
+    random = Random(f"{scenario} {recorder} {seed}")
+    shape = topology or SMALL[seed % len(SMALL)]
+    return take_dumps(run_of(scenario, shape, random), RECORDERS[recorder], random)
+
+
+@pytest.mark.parametrize("recorder", RECORDERS)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_whole_dumps_name_the_culprit_and_nobody_else(scenario: str, recorder: str) -> None:
+    for seed in range(2):
+        found = case(scenario, recorder, seed)
+        waits = analysed(found.dumps)
+        named = {item.rank for item in waits.suspects}
+        if (scenario, recorder) in NOT_TOLD:
+            assert named <= found.guilty
+            continue
+        assert named == found.guilty
+        assert outcome(waits) == found.outcome or (scenario, outcome(waits)) == ("one collective skipped", "circle")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_damaged_dumps_of_healthy_ranks_never_make_them_guilty(scenario: str, damage: str) -> None:
+    for seed, recorder in enumerate(("plain", "starts not told")):
+        random = Random(f"{scenario} {damage} {seed}")
+        hurt = DAMAGES[damage](case(scenario, recorder, seed), 2, random)
+        assert {item.rank for item in analysed(hurt.dumps).suspects} <= hurt.guilty
+
+
+def test_a_blocked_rank_is_found_although_other_dumps_are_lost() -> None:
+    found = 0
+    for seed in range(6):
+        lost = DAMAGES["missing"](case("rank blocked in user code", "plain", seed), 2, Random(seed))
+        waits = analysed(lost.dumps)
+        found += {item.rank for item in waits.suspects} == lost.guilty
+        assert set(waits.missing) == set(range(lost.run.topology.world)) - set(lost.dumps)
+    assert found == 6
+
+
+def test_of_two_groups_of_two_the_other_groups_tell_who_skipped() -> None:
+    topology = Topology(tensor=2, data=4, pipeline=1)
+    for seed in range(4):
+        found = case("one collective skipped", "plain", seed, topology)
+        assert {item.rank for item in analysed(found.dumps).suspects} <= found.guilty
+
+
+def test_a_deadlock_of_two_names_the_circle_and_nobody() -> None:
+    topology = Topology(tensor=2, data=4, pipeline=1)
+    found = case("deadlock across groups", "plain", 1, topology)
+    waits = analysed(found.dumps)
+    (circle,) = waits.circles
+    assert found.guilty < set(circle.ranks)
+    assert len(circle.ranks) == 2
+    assert {item.rank for item in waits.suspects} <= found.guilty
+
+
+def test_a_deadlock_is_found_although_other_dumps_are_lost() -> None:
+    circles = 0
+    for seed in range(4):
+        lost = DAMAGES["missing"](case("deadlock across groups", "plain", seed), 1, Random(seed))
+        waits = analysed(lost.dumps)
+        circles += bool(waits.circles)
+        without = set(range(lost.run.topology.world)) - set(lost.dumps)
+        assert {item.rank for item in waits.suspects} <= (lost.guilty if waits.circles else without)
+    assert circles == 3
+
+
+def test_a_killed_rank_and_a_lost_dump_cannot_be_told_apart() -> None:
+    killed = case("rank killed", "plain", 0)
+    assert [item.how for item in analysed(killed.dumps).suspects] == ["no_report"]
+    lost = DAMAGES["missing"](killed, 1, Random(3))
+    waits = analysed(lost.dumps)
+    assert not waits.suspects
+    assert killed.guilty <= set(waits.undecided)
+
+
+# --- what must not matter ---
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_order_of_files_and_names_of_groups_change_nothing(scenario: str) -> None:
+    found = case(scenario, "plain", 4)
+    whole = analysed(found.dumps)
+    states = list(read_dumps(found.dumps))
+    Random(5).shuffle(states)
+    assert analyse(states) == whole
+    renamed = take_dumps(replace(found), Recorder(names="mesh_{}_x"), Random(0))
+    assert {item.rank for item in analysed(renamed.dumps).suspects} == {item.rank for item in whole.suspects}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_hosts_and_clocks_change_nothing_but_the_hosts_that_are_shown(scenario: str) -> None:
+    found = case(scenario, "plain", 5)
+    whole = analysed(found.dumps)
+    states = [replace(state, host=f"n{(state.rank or 0) // 4}") for state in read_dumps(found.dumps)]
+    moved = analyse(states)
+    assert replace(moved, suspects=tuple(replace(item, host=None) for item in moved.suspects)) == whole
+    assert {item.host for item in moved.suspects if item.rank in found.dumps} <= {
+        f"n{rank // 4}" for rank in found.guilty
+    }
+    wild = take_dumps(replace(found), RECORDERS["wild clocks"], Random(1))
+    assert analysed(wild.dumps) == whole
+
+
+@pytest.mark.parametrize("scenario", ["rank blocked in user code", "wrong shape", "deadlock across groups"])
+def test_without_any_one_healthy_dump_nobody_with_a_dump_is_blamed(scenario: str) -> None:
+    found = case(scenario, "plain", 6)
+    for rank in sorted(set(found.dumps) - found.guilty):
+        left = {number: data for number, data in found.dumps.items() if number != rank}
+        assert {item.rank for item in analysed(left).suspects} <= found.guilty | {rank}
+
+
+def test_ranks_wait_for_a_suspect_along_the_whole_chain() -> None:
+    found = case("rank blocked in user code", "plain", 7)
+    (suspect,) = analysed(found.dumps).suspects
+    assert suspect.waiting == found.run.topology.world - 1
+
+
+def test_a_larger_job() -> None:
+    topology = Topology(tensor=8, data=2, pipeline=4, expert=2)
+    for scenario in ("rank blocked in user code", "wrong order", "stall of one operation"):
+        found = case(scenario, "ring overrun", 64, topology)
+        waits = analysed(found.dumps)
+        assert {item.rank for item in waits.suspects} == found.guilty
+        assert outcome(waits) == found.outcome

@@ -1,0 +1,107 @@
+"""Dumps together with other evidence: one story, or nobody named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.facts.waits.dumps import Recorder
+from tests.facts.waits.job import Topology
+from tests.facts.waits.scenarios import Case, run_of, take_dumps
+from tests.incidents.investigating import report_of
+
+OOM = (
+    "May 12 11:23:0{second} {host} kernel: Memory cgroup out of memory: Killed process 412{second} (python) "
+    "total-vm:301832004kB, anon-rss:241120388kB, file-rss:50176kB, shmem-rss:9600kB, UID:1204 pgtables:480503kB "
+    "oom_score_adj:0\n"
+)
+PER_HOST = 4
+
+
+def bundle(folder: Path, case: Case) -> Path:
+    """Dumps below the host of their rank, and a log of every rank."""
+    for rank in range(case.run.topology.world):
+        place = folder / "logs" / f"node{rank // PER_HOST:02d}"
+        place.mkdir(parents=True, exist_ok=True)
+        if rank in case.dumps:
+            (place / f"nccl_trace_rank_{rank}").write_bytes(case.dumps[rank])
+    nodes = ", ".join(f"node{number:02d}" for number in range(case.run.topology.world // PER_HOST))
+    (folder / "incident.yaml").write_text(
+        f"schema: 1\nid: story\n"
+        f"job: {{world_size: {case.run.topology.world}, nodes: [{nodes}], gpus_per_node: {PER_HOST}}}\n",
+        encoding="utf-8",
+    )
+    return folder
+
+
+def hanging(scenario: str, seed: int = 1) -> Case:
+    random = Random(f"{scenario} {seed}")
+    return take_dumps(run_of(scenario, Topology(tensor=4, data=4, pipeline=1), random), Recorder(), random)
+
+
+def consequences(report: dict[str, Any]) -> set[tuple[str, str]]:
+    kinds = {fact["id"]: fact["kind"] for fact in report["facts"]}
+    return {(kinds[item["cause"]], kinds[item["fact"]]) for item in report["consequences"]}
+
+
+def test_a_rank_that_is_behind_and_memory_that_ran_out_on_its_host_are_one_story(tmp_path: Path) -> None:
+    case = hanging("rank blocked in user code")
+    (guilty,) = case.guilty
+    host = f"node{guilty // PER_HOST:02d}"
+    place = bundle(tmp_path, case) / "logs" / host
+    (place / "kernel.log").write_text("".join(OOM.format(host=host, second=n) for n in (7, 9)), encoding="utf-8")
+    report = report_of(tmp_path)
+    assert ("host.oom_kill", "comm.rank_behind") in consequences(report)
+    assert report["hypotheses"][0]["id"] == "host.oom-kill"
+    assert report["waits"]["suspects"][0]["host"] == host
+    elsewhere = tmp_path / "logs" / f"node{(guilty // PER_HOST + 1) % 4:02d}" / "kernel.log"
+    elsewhere.write_text((place / "kernel.log").read_text().replace(host, elsewhere.parent.name), encoding="utf-8")
+    (place / "kernel.log").unlink()
+    assert ("host.oom_kill", "comm.rank_behind") not in consequences(report_of(tmp_path))
+
+
+def test_a_blocked_rank_is_the_answer_where_nothing_else_is_known(tmp_path: Path) -> None:
+    case = hanging("rank blocked in user code", 2)
+    report = report_of(bundle(tmp_path, case))
+    assert report["verdict"]["cause"] == "job.missing-participant"
+    assert {item["rank"] for item in report["suspects"]} == case.guilty
+    assert report["verdict"]["phase"] != "startup"
+
+
+def test_an_operation_that_all_are_in_names_no_cause_and_nobody(tmp_path: Path) -> None:
+    report = report_of(bundle(tmp_path, hanging("stall of one operation")))
+    assert report["verdict"]["outcome"] == "insufficient_evidence"
+    assert report["suspects"] == []
+    assert "nobody is missing" in report["waits"]["conclusion"]
+    assert report["waits"]["separating"]
+
+
+def test_lost_dumps_alone_name_no_rank(tmp_path: Path) -> None:
+    case = hanging("rank killed")
+    lost = sorted(set(case.dumps))[:2]
+    case.dumps = {rank: data for rank, data in case.dumps.items() if rank not in lost}
+    report = report_of(bundle(tmp_path, case))
+    assert report["suspects"] == []
+    assert report["verdict"]["outcome"] in ("insufficient_evidence", "candidates")
+    missing = [fact for fact in report["facts"] if fact["kind"] == "comm.dump_missing"]
+    assert {rank for fact in missing for rank in fact["ranks"]} == case.guilty | set(lost)
+
+
+WATCHDOG = (
+    "[rank{rank}]:[E512 11:33:07.000000001 ProcessGroupNCCL.cpp:629] [Rank {rank}] Watchdog caught collective "
+    "operation timeout: WorkNCCL(SeqNum={seq}, OpType=ALLREDUCE, NumelIn={numel}, NumelOut={numel}, "
+    "Timeout(ms)=600000) ran for 600029 milliseconds before timing out.\n"
+)
+
+
+def test_ranks_that_only_report_their_wait_are_no_suspects(tmp_path: Path) -> None:
+    case = hanging("wrong shape", 3)
+    (guilty,) = case.guilty
+    bundle(tmp_path, case)
+    for rank in range(16):
+        log = tmp_path / "logs" / f"node{rank // PER_HOST:02d}" / f"rank_{rank}.log"
+        log.write_text(WATCHDOG.format(rank=rank, seq=9, numel=7 if rank == guilty else 8), encoding="utf-8")
+    report = report_of(tmp_path)
+    assert report["verdict"]["cause"] == "job.collective-mismatch"
+    assert {item["rank"] for item in report["suspects"] if item["rank"] is not None} == {guilty}
