@@ -18,7 +18,8 @@ class Head:
     """The first 64 kB of a file: its path in the bundle, the text (undecodable bytes replaced) and its lines.
 
     ``lines`` are the first 400, cut after 1,000 characters; a binary file has none. ``text`` is whole: look for a fixed
-    word in it before searching with a regular expression, because every file is looked at by every adapter.
+    word in it before searching with a regular expression, because every file is looked at by every adapter. Of a longer
+    file both hold only the first few of lines that differ in nothing but their numbers.
     """
 
     path: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,9 +15,12 @@ from facts_adapters.evidence import decode_head, first_bytes, head_of
 from facts_adapters.parts import LONGEST_PASTE, Part, is_pasted, parts
 from facts_adapters.result import FileReport
 from facts_adapters.streams import DAMAGE
-from facts_adapters.text.lines import is_text
+from facts_adapters.text.lines import is_text, wide_encoding
 
 HEAD_BYTES = 64 * 1024
+
+ALIKE = 6
+"""Lines of one kind in the head of a long file that adapters see."""
 
 
 @dataclass(slots=True)
@@ -59,6 +63,8 @@ class Looker:
             path = part.path(member.path)
             look.titles.append(path)
             _date(look, path, decode_head(part.inner[:HEAD_BYTES]))
+        if report.text and len(raw) == HEAD_BYTES and wide_encoding(raw[:4]) is None:
+            text = decode_head(condensed(raw))
         head = head_of(member.path, text, binary=not report.text)
         report.choices = choose(head, self.adapters.adapters, named)
         return look
@@ -86,6 +92,21 @@ class Looker:
             if forced.matches(path):
                 return forced.adapter
         return self.manifest.hint(path).adapter
+
+
+def condensed(raw: bytes) -> bytes:
+    """A text in which of lines that differ only in their numbers a few stand for all.
+
+    For the heads of long files: a log says the same again and again, and every adapter looks at every head.
+    """
+    seen: Counter[bytes] = Counter()
+    kept = []
+    for line in raw.split(b"\n"):
+        shape = line.translate(None, b"0123456789")
+        seen[shape] += 1
+        if seen[shape] <= ALIKE:
+            kept.append(line)
+    return b"\n".join(kept)
 
 
 def _date(look: Look, path: str, text: str) -> None:

@@ -20,7 +20,7 @@ from facts_adapters.text.result import TextResult
 from facts_adapters.text.scan import Literals, scan
 from facts_adapters.text.signatures import Signature
 
-SAMPLED_LINES = 60
+SAMPLED_LINES = 40
 """Lines at the beginning, in the middle and at the end that tell a file's kind."""
 
 
