@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -13,15 +12,16 @@ from engine.facts.collectives import GroupState
 from engine.facts.manifest import Manifest
 from engine.facts.model import CounterSample, Observation, Reading, Source
 from engine.facts.vocabulary import Vocabulary, load_vocabulary
-from facts_adapters.adapter import Adapter, EvidenceFile, Record
+from facts_adapters.adapter import Record
 from facts_adapters.archives import Member
 from facts_adapters.bundle import Bundle, BundleWarning
 from facts_adapters.cores import cores, in_order
 from facts_adapters.coverage import classes_of, coverage
 from facts_adapters.discovery import Forced, Placement, Registry, Site, registry
-from facts_adapters.evidence import BundleFile, PartFile, text_of
+from facts_adapters.evidence import BundleFile, PartFile
 from facts_adapters.look import Look, Looker
 from facts_adapters.manifest import read_manifest
+from facts_adapters.one_file import OneFile, Read
 from facts_adapters.parts import Part
 from facts_adapters.places import Paths, Told
 from facts_adapters.result import BundleReading, FileReport
@@ -42,17 +42,11 @@ SPREAD_FROM = 16 << 20
 MANY_FILES = 200
 """Files from which on several cores look at them."""
 
-MOST_OF_ADAPTER = 2_000_000
-"""Records that one adapter may yield for one file."""
-
 _EXPLAINS = re.compile(r"(?:^|/)(?:readme|licen[cs]e|notes?|changelog|copying)[^/]*$|\.(?:md|rst)$", re.IGNORECASE)
 """Texts for people, of which nothing is expected."""
 
 _UNORDERED = (0, 1)
 """A lag by which a line tells no order to the lines above it."""
-
-SLOWEST_ADAPTER_S = 300.0
-"""Seconds that one adapter may take for one file, looked at between records."""
 
 
 @cache
@@ -124,21 +118,22 @@ class _Run:
         looks = in_order(lambda number: looker.look(members[number]), range(len(members)), many)
         reports = [self._see(look) for look in looks]
         self.site.paths = Paths([*(member.path for member in self.bundle.members), *self.titles], self.site.nodes)
-        texts = self._texts(reports)
-        following = next(texts, None)
+        files = OneFile(self.bundle, self.site, self.adapters, self.reader, self.manifest.world_size, self.fast)
+        reads = self._reads(files, reports)
+        following = next(reads, None)
         for number, (member, report) in enumerate(zip(members, reports, strict=True)):
-            if self.only is not None and not self.only(member.path):
+            if not self._asked(report):
                 continue
             self.result.files.append(report)
             read = None
             if self.left > 0 and following is not None and following[0] == number:
                 read, following = following[1], None
             if self.left > 0:
-                self._file(looker, member, report, read)
-                following = following or next(texts, None)
+                self._file(looker, files, member, report, read)
+                following = following or next(reads, None)
             else:
                 self.warn(member.path, 0, "not read: the files before it hold more bytes than are read")
-        texts.close()
+        reads.close()
         for record in self.result.observations:
             record.host = self.site.named(record.host)
             record.peer = self.site.known(record.peer)
@@ -178,37 +173,40 @@ class _Run:
             self.site.dates.setdefault(path.rpartition("/")[0], date)
         return report
 
-    def _file(self, looker: Looker, member: Member, report: FileReport, read: _Read | None) -> None:
+    def _file(self, looker: Looker, files: OneFile, member: Member, report: FileReport, read: Read | None) -> None:
         pasted = looker.parts(member) if report.pasted else []
         if not pasted:
-            self._part(member, report, None, read)
+            self._part(files, member, report, None, read)
         for part in pasted:
             path = part.path(member.path)
             own = FileReport(member.path, len(part.data), text=True)
             own.choices, body = looker.readers(path, part)
             first = len(self.result.observations)
-            self._part(member, own, replace(part, inner=body), None)
+            self._part(files, member, own, replace(part, inner=body), None)
             if report.observations:
                 self._distrust(self.result.observations[first:])
             report.add(own)
 
-    def _part(self, member: Member, report: FileReport, part: Part | None, read: _Read | None) -> None:
+    def _part(self, files: OneFile, member: Member, report: FileReport, part: Part | None, read: Read | None) -> None:
         path = part.path(member.path) if part else member.path
         placement = self.site.place_part(member.path, path)
         report.group = placement.group.value if placement.group else ""
         report.run = placement.run.value if placement.run else None
-        found: list[Record] = []
         context = _Context(self, part)
+        if read is not None:
+            self.bundle.warnings += [w for w in read.told if w not in self.bundle.warnings[-50:]]
+            for place, line, reason in read.warnings:
+                self.warn(place, line, reason)
         text = self._text_of(report, context, read) if report.text else None
         self._learn(placement, text)
         self._writers(placement, text)
         report.host, report.rank = placement.host, placement.rank
         whole = BundleFile(self.bundle, member, report)
         file = PartFile(whole, part) if part else whole
-        for name in report.adapters:
-            adapter = self.adapters.named(name)
-            if adapter is not None:
-                found.extend(self._adapter(adapter, file, context))
+        if report.text or read is None:
+            found = files.records(report.adapters, file, context, self.warn)
+        else:
+            found = read.records
         if text is not None:
             found.extend(text.observations)
             for name, count in text.folded.items():
@@ -242,33 +240,19 @@ class _Run:
         classes = (a.coverage for a in map(self.adapters.named, report.adapters) if a is not None)
         return sorted({c for c in classes if c})
 
-    def _texts(self, reports: Sequence[FileReport]) -> Generator[tuple[int, _Read]]:
-        """Numbers and texts of the files that are read whole, in order; several at once where there is much to read."""
-        wanted = [n for n, report in enumerate(reports) if self._whole(report)]
+    def _reads(self, files: OneFile, reports: Sequence[FileReport]) -> Generator[tuple[int, Read]]:
+        """Numbers and contents of the files that are not taken apart, in order; several at once where there is much."""
+        wanted = [n for n, report in enumerate(reports) if not report.pasted and self._asked(report)]
         size = sum(report.size for report in reports)
         workers = cores() if size >= SPREAD_FROM and self.left > 0 else 1
-        nodes, world = self.site.nodes, self.manifest.world_size
+        members = self.bundle.members
+        reads = in_order(lambda number: files.read(members[number], reports[number]), wanted, workers)
+        yield from zip(wanted, reads, strict=True)
 
-        def read(number: int) -> _Read:
-            member = self.bundle.members[number]
-            notes = _Notes(self.site)
-            known = len(self.bundle.warnings)
-            try:
-                data = text_of(self.bundle, member)
-                text = self.reader.read(member.path, data, notes, nodes, world, fast=self.fast)
-            except Exception as error:  # one file must not end the rest
-                notes.warn(member.path, 0, f"the file could not be read as text: {type(error).__name__}: {error}")
-                text = None
-            told = self.bundle.warnings[known:]
-            del self.bundle.warnings[known:]
-            return _Read(text, notes.warnings, told)
+    def _asked(self, report: FileReport) -> bool:
+        return self.only is None or self.only(report.path)
 
-        yield from zip(wanted, in_order(read, wanted, workers), strict=True)
-
-    def _whole(self, report: FileReport) -> bool:
-        return report.text and not report.pasted and (self.only is None or self.only(report.path))
-
-    def _text_of(self, report: FileReport, context: _Context, read: _Read | None) -> TextResult | None:
+    def _text_of(self, report: FileReport, context: _Context, read: Read | None) -> TextResult | None:
         """The text of a file as it was read, or that of a part."""
         text = None
         if context.part is not None:
@@ -280,9 +264,6 @@ class _Run:
                 self.warn(report.path, 0, f"the file could not be read as text: {type(error).__name__}: {error}")
         elif read is not None:
             text = read.text
-            self.bundle.warnings += [w for w in read.told if w not in self.bundle.warnings[-50:]]
-            for path, line, reason in read.warnings:
-                self.warn(path, line, reason)
             self.left -= text.size if text is not None else 0
         if text is not None:
             report.lines, report.first, report.last = text.lines, text.first, text.last
@@ -335,22 +316,6 @@ class _Run:
         world, local = self.manifest.world_size, self.manifest.gpus_per_node
         return 0 if world is not None and world == local else None
 
-    def _adapter(self, adapter: Adapter, file: EvidenceFile, context: _Context) -> list[Record]:
-        """Run one adapter on one file; what it yields before it fails counts."""
-        found: list[Record] = []
-        started = time.monotonic()
-        try:
-            for record in adapter.read(file, context):
-                found.append(record)
-                if not record.adapter:
-                    _set_adapter(found, adapter.name)
-                if len(found) >= MOST_OF_ADAPTER or time.monotonic() - started > SLOWEST_ADAPTER_S:
-                    self.warn(file.path, 0, f"the adapter {adapter.name} was stopped after {len(found)} records")
-                    break
-        except Exception as error:  # one file must not end the rest
-            self.warn(file.path, 0, f"the adapter {adapter.name} failed: {type(error).__name__}: {error}")
-        return found
-
     def _keep(self, record: Record, placement: Placement, report: FileReport, context: _Context) -> None:
         host = self._host_of(record, placement)
         path = context.path(report.path)
@@ -388,40 +353,6 @@ class _Run:
     def _host_of(self, record: Record, placement: Placement) -> str | None:
         own = self.site.canonical(record.host)
         return own or (placement.host.value if placement.host else None)
-
-
-def _set_adapter(found: list[Record], name: str) -> None:
-    last = found[-1]
-    if isinstance(last, CounterSample):
-        found[-1] = replace(last, adapter=name)
-    else:
-        last.adapter = name
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A text as it was read, perhaps in another process: (path, line, reason) of its warnings, those of the bundle."""
-
-    text: TextResult | None
-    warnings: list[tuple[str, int, str]]
-    told: list[BundleWarning]
-
-
-class _Notes:
-    """A context that collects warnings instead of telling the run, which may be another process."""
-
-    def __init__(self, site: Site) -> None:
-        self.site = site
-        self.warnings: list[tuple[str, int, str]] = []
-
-    def warn(self, path: str, line: int, reason: str) -> None:
-        self.warnings.append((path, line, reason))
-
-    def reading(self, text: str) -> Reading | None:
-        return stamps.reading(text)
-
-    def snapshot_time(self, path: str) -> Reading | None:
-        return self.site.snapshot_time(path)
 
 
 @dataclass(frozen=True, slots=True)

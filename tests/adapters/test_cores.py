@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import pickle
 import signal
 from pathlib import Path
 
@@ -45,7 +46,7 @@ def test_nobody_waits_for_results_that_nobody_fetches() -> None:
 
 
 def content(result: BundleReading) -> tuple[object, ...]:
-    return result.observations, result.warnings, result.files, result.samples
+    return result.observations, result.warnings, result.files, result.samples, result.states
 
 
 def test_a_bundle_reads_the_same_on_several_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,6 +55,21 @@ def test_a_bundle_reads_the_same_on_several_cores(tmp_path: Path, monkeypatch: p
         (tmp_path / f"rank_{rank}.log").write_text(lines + "x" * 100_000 + "\n", encoding="utf-8")
     (tmp_path / "cut.log.gz").write_bytes(gzip.compress(b"[rank9]: NCCL WARN y\n" * 9999)[:-60])
     (tmp_path / "notes.txt").write_text("```\n[rank9]: NCCL WARN x\n```\nprose\n```\nlog\n```\n", encoding="utf-8")
+    for rank in range(3):
+        entry = {
+            "process_group": ("0", "default_pg"),
+            "collective_seq_id": 4 + rank,
+            "profiling_name": "nccl:all_reduce",
+        }
+        entry |= {
+            "collective_seq_id": 4 + rank,
+            "input_sizes": ((2,),),
+            "output_sizes": ((2,),),
+            "state": "scheduled",
+            "frames": [],
+        }
+        dump = pickle.dumps({"version": "2.4", "pg_config": {}, "entries": [entry]})
+        (tmp_path / f"nccl_trace_rank_{rank}").write_bytes(dump[: len(dump) - (rank == 2)])
     (tmp_path / "date.txt").write_text("2026-01-01 10:00:00\n", encoding="utf-8")
     alone = content(read_bundle(tmp_path))
     used: list[int] = []
@@ -67,7 +83,12 @@ def test_a_bundle_reads_the_same_on_several_cores(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(reader, "cores", three)
     assert content(read_bundle(tmp_path)) == alone
     assert len(used) == 2
-    assert {warning.path for warning in read_bundle(tmp_path).warnings} == {"cut.log.gz", "notes.txt"}
+    assert len(read_bundle(tmp_path).states) >= 2
+    assert {warning.path for warning in read_bundle(tmp_path).warnings} == {
+        "cut.log.gz",
+        "nccl_trace_rank_2",
+        "notes.txt",
+    }
 
 
 def test_no_fork_while_threads_run() -> None:
