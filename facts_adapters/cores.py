@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Generator, Sequence
-from multiprocessing.connection import Connection
-from multiprocessing.context import ForkProcess
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import ForkProcess
 
 T = TypeVar("T")
 
@@ -18,7 +19,7 @@ MOST_WORKERS = 16
 
 def cores() -> int:
     """Cores that this process may use; 1 where it cannot be divided safely (threads run, or the system has no fork)."""
-    if "fork" not in multiprocessing.get_all_start_methods() or threading.active_count() > 1:
+    if not hasattr(os, "fork") or threading.active_count() > 1:
         return 1
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(allowed, MOST_WORKERS)
@@ -34,6 +35,8 @@ def in_order(work: Callable[[int], T], numbers: Sequence[int], workers: int) -> 
     if workers < 2:
         yield from map(work, numbers)
         return
+    import multiprocessing  # it takes a while, and small bundles do not need it
+
     context = multiprocessing.get_context("fork")
     running: list[tuple[ForkProcess, Connection]] = []
     for first in range(workers):
