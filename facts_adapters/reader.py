@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 from engine.facts.manifest import Manifest
-from engine.facts.model import CounterSample, Observation, Reading, Source
+from engine.facts.model import CounterSample, Observation
 from engine.facts.vocabulary import Vocabulary, load_vocabulary
 from facts_adapters.adapter import Adapter, EvidenceFile
 from facts_adapters.archives import Member
@@ -25,7 +25,7 @@ from facts_adapters.parts import Part
 from facts_adapters.places import Paths, Told
 from facts_adapters.result import BundleReading, FileReport
 from facts_adapters.streams import DAMAGE, Limits
-from facts_adapters.text import stamps
+from facts_adapters.telling import Notes, RunContext, TextRead
 from facts_adapters.text.lines import LONGEST_LINE
 from facts_adapters.text.reader import TextReader
 from facts_adapters.text.result import TextResult
@@ -175,7 +175,7 @@ class _Run:
             self.site.dates.setdefault(path.rpartition("/")[0], date)
         return report
 
-    def _file(self, looker: Looker, member: Member, report: FileReport, read: _Read | None) -> None:
+    def _file(self, looker: Looker, member: Member, report: FileReport, read: TextRead | None) -> None:
         pasted = looker.parts(member) if report.pasted else []
         if not pasted:
             self._part(member, report, None, read)
@@ -189,13 +189,13 @@ class _Run:
                 self._distrust(self.result.observations[first:])
             report.add(own)
 
-    def _part(self, member: Member, report: FileReport, part: Part | None, read: _Read | None) -> None:
+    def _part(self, member: Member, report: FileReport, part: Part | None, read: TextRead | None) -> None:
         path = part.path(member.path) if part else member.path
         placement = self.site.place_part(member.path, path)
         report.group = placement.group.value if placement.group else ""
         report.run = placement.run.value if placement.run else None
         found: list[Observation | CounterSample] = []
-        context = _Context(self, part)
+        context = RunContext(self, part)
         text = self._text_of(report, context, read) if report.text else None
         self._learn(placement, text)
         self._writers(placement, text)
@@ -216,7 +216,7 @@ class _Run:
         for record in found:
             self._keep(record, placement, report, context)
 
-    def _not_understood(self, path: str, report: FileReport, context: _Context, part: Part | None) -> None:
+    def _not_understood(self, path: str, report: FileReport, context: RunContext, part: Part | None) -> None:
         """Say that a text gave nothing, so that nobody takes its silence for a statement."""
         if path in self.dated:
             return  # it gave the date of its folder
@@ -239,16 +239,16 @@ class _Run:
         classes = (a.coverage for a in map(self.adapters.named, report.adapters) if a is not None)
         return sorted({c for c in classes if c})
 
-    def _texts(self, reports: Sequence[FileReport]) -> Generator[tuple[int, _Read]]:
+    def _texts(self, reports: Sequence[FileReport]) -> Generator[tuple[int, TextRead]]:
         """Numbers and texts of the files that are read whole, in order; several at once where there is much to read."""
         wanted = [n for n, report in enumerate(reports) if self._whole(report)]
         size = sum(report.size for report in reports)
         workers = cores() if size >= SPREAD_FROM and self.left > 0 else 1
         nodes, world = self.site.nodes, self.manifest.world_size
 
-        def read(number: int) -> _Read:
+        def read(number: int) -> TextRead:
             member = self.bundle.members[number]
-            notes = _Notes(self.site)
+            notes = Notes(self.site)
             known = len(self.bundle.warnings)
             try:
                 data = text_of(self.bundle, member)
@@ -258,14 +258,14 @@ class _Run:
                 text = None
             told = self.bundle.warnings[known:]
             del self.bundle.warnings[known:]
-            return _Read(text, notes.warnings, told)
+            return TextRead(text, notes.warnings, told)
 
         yield from zip(wanted, in_order(read, wanted, workers), strict=True)
 
     def _whole(self, report: FileReport) -> bool:
         return report.text and not report.pasted and (self.only is None or self.only(report.path))
 
-    def _text_of(self, report: FileReport, context: _Context, read: _Read | None) -> TextResult | None:
+    def _text_of(self, report: FileReport, context: RunContext, read: TextRead | None) -> TextResult | None:
         """The text of a file as it was read, or that of a part."""
         text = None
         if context.part is not None:
@@ -332,7 +332,7 @@ class _Run:
         world, local = self.manifest.world_size, self.manifest.gpus_per_node
         return 0 if world is not None and world == local else None
 
-    def _adapter(self, adapter: Adapter, file: EvidenceFile, context: _Context) -> list[Observation | CounterSample]:
+    def _adapter(self, adapter: Adapter, file: EvidenceFile, context: RunContext) -> list[Observation | CounterSample]:
         """Run one adapter on one file; what it yields before it fails counts."""
         found: list[Observation | CounterSample] = []
         started = time.monotonic()
@@ -349,7 +349,7 @@ class _Run:
         return found
 
     def _keep(
-        self, record: Observation | CounterSample, placement: Placement, report: FileReport, context: _Context
+        self, record: Observation | CounterSample, placement: Placement, report: FileReport, context: RunContext
     ) -> None:
         host = self._host_of(record, placement)
         path = context.path(report.path)
@@ -391,52 +391,3 @@ def _set_adapter(found: list[Observation | CounterSample], name: str) -> None:
         last.adapter = name
     else:
         found[-1] = replace(last, adapter=name)
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A text as it was read, perhaps in another process: (path, line, reason) of its warnings, those of the bundle."""
-
-    text: TextResult | None
-    warnings: list[tuple[str, int, str]]
-    told: list[BundleWarning]
-
-
-class _Notes:
-    """A context that collects warnings instead of telling the run, which may be another process."""
-
-    def __init__(self, site: Site) -> None:
-        self.site = site
-        self.warnings: list[tuple[str, int, str]] = []
-
-    def warn(self, path: str, line: int, reason: str) -> None:
-        self.warnings.append((path, line, reason))
-
-    def reading(self, text: str) -> Reading | None:
-        return stamps.reading(text)
-
-    def snapshot_time(self, path: str) -> Reading | None:
-        return self.site.snapshot_time(path)
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    run: _Run
-    part: Part | None = None
-
-    def path(self, of_file: str) -> str:
-        """The path that tells whose file it is."""
-        return self.part.path(of_file) if self.part else of_file
-
-    def source(self, source: Source, path: str) -> Source:
-        """The source as it stands in the file."""
-        return Source(path, self.part.line(source.line), source.text) if self.part else source
-
-    def warn(self, path: str, line: int, reason: str) -> None:
-        self.run.warn(path, self.part.line(line) if self.part else line, reason)
-
-    def reading(self, text: str) -> Reading | None:
-        return stamps.reading(text)
-
-    def snapshot_time(self, path: str) -> Reading | None:
-        return self.run.site.snapshot_time(self.path(path))

@@ -181,8 +181,8 @@ def _comparable(samples: Sequence[CounterSample]) -> list[CounterSample]:
     rows: dict[str, list[CounterSample]] = defaultdict(list)
     ends: list[CounterSample] = []
     for sample in samples:
-        rank, row, _ = _label_rank(sample.group)
-        (rows[row] if rank == 1 else ends).append(sample)
+        rank, name, _ = _label_rank(sample.group)
+        (rows[name] if rank == 1 else ends).append(sample)
     row = max((rows[name] for name in sorted(rows)), key=len, default=[])
     both = len({_label_rank(sample.group)[0] for sample in ends}) > 1
     if both and (len(rows) > 1 or len({sample.group for sample in row}) < 2):
