@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import posixpath
 import re
 import stat
@@ -55,11 +56,42 @@ def junk(path: str) -> bool:
     return bool(_JUNK.search(path))
 
 
+class _OwnPlace(io.RawIOBase):
+    """An open file read from a place of its own: forked processes would move the place of the file for each other."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__()
+        self._descriptor = stream.fileno()
+        self._size = os.fstat(self._descriptor).st_size
+        self._place = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        place = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._place, io.SEEK_END: self._size}[whence]
+        if place < 0:
+            raise OSError("a place before the beginning of the file")
+        self._place = place
+        return place
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        data = os.pread(self._descriptor, view.nbytes, self._place)
+        view[: len(data)] = data
+        self._place += len(data)
+        return len(data)
+
+
 def zip_members(stream: BinaryIO, prefix: str, warn: Warn, keep: ExitStack) -> Iterator[Member]:
     """Files of a zip archive, opened where they lie; ``keep`` closes the archive in the end."""
     keep.callback(stream.close)
+    place = cast(BinaryIO, io.BufferedReader(_OwnPlace(stream))) if hasattr(os, "pread") else stream
     try:
-        archive = keep.enter_context(zipfile.ZipFile(stream))
+        archive = keep.enter_context(zipfile.ZipFile(place))
     except DAMAGE as error:
         warn(prefix.rstrip("/"), f"the zip archive cannot be read: {short_reason(error)}")
         return

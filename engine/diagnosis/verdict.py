@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from engine.diagnosis.lone_flap import rests_on_lone_flap
 from engine.diagnosis.model import Hypothesis, Outcome, Verdict
 from engine.diagnosis.scoring import probability
+from engine.diagnosis.totals import rests_on_totals
 from engine.facts.model import Fact, Order, before
 from engine.facts.vocabulary import Vocabulary
 from engine.rules.model import Text
@@ -39,6 +40,10 @@ def reach_verdict(
     outcome = _outcome(standing, facts)
     if outcome == "cause_found" and top is not None and rests_on_lone_flap(top, facts, vocabulary):
         outcome = "candidates"
+    elif outcome == "candidates" and top is not None and rests_on_totals(top, facts):
+        outcome = "insufficient_evidence"
+    if outcome == "insufficient_evidence":
+        top = next((item for item in standing if not rests_on_totals(item, facts)), None)
     leaf = top.leaf if top is not None else None
     named = outcome in ("cause_found", "candidates") and leaf is not None
     return Verdict(

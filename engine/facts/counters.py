@@ -159,6 +159,7 @@ def _in_order(samples: Sequence[CounterSample], place: Place) -> list[CounterSam
     """The samples of one counter by time, or by label where a time is missing; of one snapshot those of one file."""
     times = {id(sample): place(sample).earliest for sample in samples}
     dated = None not in times.values()
+    samples = samples if dated else _comparable(samples)
 
     def moment(sample: CounterSample) -> tuple[object, ...]:
         return (times[id(sample)],) if dated else _label_rank(sample.group)
@@ -169,6 +170,24 @@ def _in_order(samples: Sequence[CounterSample], place: Place) -> list[CounterSam
         snapshot = list(same)
         ordered += [sample for sample in snapshot if sample.source.path == snapshot[0].source.path]
     return ordered
+
+
+def _comparable(samples: Sequence[CounterSample]) -> list[CounterSample]:
+    """Samples whose labels tell their order.
+
+    A snapshot whose label says nothing stands after one that says ``before`` and before one that says ``after``; where
+    there are both, or beside another such snapshot, its place is not known. A row of numbered ones has its own order.
+    """
+    rows: dict[str, list[CounterSample]] = defaultdict(list)
+    ends: list[CounterSample] = []
+    for sample in samples:
+        rank, name, _ = _label_rank(sample.group)
+        (rows[name] if rank == 1 else ends).append(sample)
+    row = max((rows[name] for name in sorted(rows)), key=len, default=[])
+    both = len({_label_rank(sample.group)[0] for sample in ends}) > 1
+    if both and (len(rows) > 1 or len({sample.group for sample in row}) < 2):
+        return ends
+    return [*ends, *row]
 
 
 def _label_rank(label: str) -> tuple[int, str, int]:

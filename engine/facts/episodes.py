@@ -65,7 +65,8 @@ def _split_on_gaps(group: list[Fact]) -> list[list[Fact]]:
     last: int | None = None
     for fact in sorted(group, key=_when):
         start = fact.local.earliest
-        if not parts or (last is not None and start is not None and start - last > EPISODE_GAP):
+        pause = last is not None and start is not None and start - last > EPISODE_GAP
+        if not parts or (pause and not (fact.sparse and parts[-1][-1].sparse)):
             parts.append([])
         parts[-1].append(fact)
         last = fact.local.latest if fact.local.latest is not None else last

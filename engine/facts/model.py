@@ -96,6 +96,8 @@ class Observation:
     """Marks evidence that says itself that it belongs to another run or attempt (a folder ``prev/``, a restart)."""
     as_read: dict[str, str] | None = None
     """Subject fields that were joined with another name, as the line spells them; empty where the line names none."""
+    sparse: bool = False
+    """Marks one of many lines that repeat, read without those in between: a gap to the next is no pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,7 @@ class Fact:
     the fact's own clock ``clock`` (comparable only with facts of the same clock, and then without that widening).
     ``sequence`` is the line where order inside the file is trusted for the onset, else ``None``. ``as_read`` holds the
     subject fields whose name was joined with another (:mod:`engine.facts.identity`), as the source spells them.
+    A gap between facts that are ``sparse`` is no pause.
 
     Of ``coverage.source`` ``onset`` is what is certainly covered, narrowed by that doubt and not known where nothing
     is; ``reported`` is where it may lie.
@@ -133,6 +136,7 @@ class Fact:
     adapter: str = ""
     assumptions: tuple[str, ...] = ()
     as_read: Mapping[str, str] | None = None
+    sparse: bool = False
 
     def get(self, name: str) -> Scalar | None:
         """The value of a subject field or of one of the kind's own fields, ``None`` where absent."""

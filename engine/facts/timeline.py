@@ -175,6 +175,7 @@ class _Placer:
             adapter=item.adapter,
             assumptions=placed.assumptions,
             as_read=item.as_read,
+            sparse=item.sparse,
         )
         if item.run:
             return replace(fact, scope="other_run")

@@ -56,7 +56,7 @@ def _problem(way: tuple[str, ...], value: str) -> tuple[str, int | None] | None:
         return "remap_pending", None
     if remapped and "failure" in name and text == "yes":
         return "remap_failed", None
-    if "ecc" in above and ("volatile" in above or "aggregate" in above) and "uncorrectable" in " ".join(way):
+    if "ecc" in above and "volatile" in above and "uncorrectable" in " ".join(way):
         count = int(text) if text.isdigit() else 0
         return ("uncorrectable_ecc", count) if count and not above.endswith("parity") else None
     if name in _SLOW and text == "active" and "counter" not in above:

@@ -17,6 +17,9 @@ _PAIR = re.compile(r"(?:(?P<file>[\w./@-]{1,200}):)?(?P<key>[a-z_]+) (?P<value>\
 _SINGLE = re.compile(r"(?:(?P<file>[\w./@-]{1,200}):)?(?P<value>\d{1,18}|max)$")
 _CPU_KEYS = ("nr_periods", "nr_throttled")
 _COUNTED = ("oom_kill", "oom_group_kill", "max", "nr_throttled")
+_LEAST_THROTTLED = 25
+"""Percent of periods from which throttling is told: below, a short burst of threads met the quota, as it may."""
+
 _GROUP = re.compile(r"(?:^|/)(?:sys/fs/)?cgroup/(?P<group>.+)/[^/]+$")
 _LIMITS = ("memory.max", "memory.limit_in_bytes")
 _USES = ("memory.current", "memory.usage_in_bytes", "memory.peak", "memory.max_usage_in_bytes")
@@ -88,8 +91,8 @@ def _kills(file: EvidenceFile, line: Line, name: str, value: int) -> Iterator[Ob
 
 def _throttled(file: EvidenceFile, line: Line, cpu: dict[str, int]) -> Iterator[Observation]:
     periods, throttled = cpu["nr_periods"], cpu["nr_throttled"]
-    if periods and throttled:
-        percent = round(100 * throttled / periods)
+    percent = round(100 * throttled / periods) if periods else 0
+    if percent >= _LEAST_THROTTLED:
         fields: dict[str, Scalar] = {"periods": periods, "throttled": throttled, "percent": percent}
         yield state(file, line, "host.cpu_throttled", fields)
 
@@ -155,6 +158,7 @@ ADAPTER = Adapter(
             ),
             path="cpu.stat",
         ),
+        Sample(_CPU.replace("720", "12"), (("counter", {"counter": "nr_throttled", "value": 12}),), path="cpu.stat"),
         Sample(
             _LISTING,
             (

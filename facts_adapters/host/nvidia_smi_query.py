@@ -1,6 +1,7 @@
 """``nvidia-smi -q`` as text and as XML (``-x``), driver 450 .. 580.
 
-Volatile ECC counters run since the driver was loaded, aggregate ones over the life of the GPU.
+Volatile ECC counters run since the driver was loaded. Aggregate ones run over the life of the GPU and survive its
+repair: they say nothing about now and are not read.
 """
 
 from __future__ import annotations
@@ -194,6 +195,8 @@ GPU 00000000:10:1C.0
         Volatile
             SRAM Correctable              : 0
             DRAM Uncorrectable            : 2
+        Aggregate
+            DRAM Uncorrectable            : 7
     Remapped Rows
         Correctable Error                 : 0
         Pending                           : Yes

@@ -127,8 +127,8 @@ def _names(file: EvidenceFile, line: Line, cells: Mapping[str, str | None]) -> O
 
 def _problem(name: str, value: str) -> dict[str, Scalar]:
     text = value.lower()
-    if name.startswith(("ecc.errors.uncorrected", "remapped_rows.uncorrectable")) and value.isdigit() and int(value):
-        return {"problem": "uncorrectable_ecc", "value": int(value)} if name.startswith("ecc") else {}
+    if name.startswith("ecc.errors.uncorrected.volatile") and value.isdigit() and int(value):
+        return {"problem": "uncorrectable_ecc", "value": int(value)}
     if name == "remapped_rows.pending" and text in ("yes", "1"):
         return {"problem": "remap_pending"}
     if name == "remapped_rows.failure" and text in ("yes", "1"):

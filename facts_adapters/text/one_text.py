@@ -246,7 +246,8 @@ class OneText:
         count = self.equal.get(key, 0)
         if count > MOST_EQUAL:
             self.result.folded[name] += 1
-            self.pending[self.last_of[key]] = pending
+            if pending.place >= self.pending[self.last_of[key]].place:
+                self.pending[self.last_of[key]] = pending
             return
         self.equal[key] = count + 1
         self.last_of[key] = len(self.pending)

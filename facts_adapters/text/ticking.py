@@ -6,11 +6,15 @@ to end an episode. The lines in between say nothing that the fact keeps, and the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from engine.facts.episodes import EPISODE_GAP
+from facts_adapters.text.chunks import Chunk
 from facts_adapters.text.result import Pending
 from facts_adapters.text.scan import Hit, Strip
 
@@ -24,7 +28,10 @@ LAST = 8
 """Lines that are read from the end at least."""
 
 MOST_LOOKS = 20_000
-"""Lines of one signature that are read in search of pauses and last lines."""
+"""Lines of one signature that are looked at in search of pauses and last lines, and again in telling writers apart."""
+
+MOST_APART = 64
+"""Writers of one text whose pauses are told from each other's."""
 
 MOST_CHUNKS = 40
 """Chunks that are read in search of the last lines of writers that fell silent."""
@@ -85,18 +92,47 @@ class _Seeker:
         self.reached = state.reached
         self.left = MOST_LOOKS
         self.last = len(state.chunks) - 1
+        self.kept: tuple[int, Strip] | None = None
+        self.known: dict[int, Sequence[Pending]] = {}
+        """What the lines gave that were read, by their places."""
+        self.lines: dict[Writer, list[_Place]] = defaultdict(list)
+        """The lines of each writer that were read."""
+        name = text.reader.name(owner)
+        self.note([pending for pending in text.pending if pending.observation.adapter == name])
+
+    def note(self, found: Sequence[Pending]) -> None:
+        """Note lines that were read."""
+        for pending in found:
+            self.lines[pending.writer].append(_Place(pending.place, pending.time))
+
+    def chunk(self, place: int) -> Chunk:
+        """One of the owner's chunks."""
+        return self.text.scan.chunks[self.state.chunks[place]]
 
     def strip(self, place: int) -> Strip:
         """The owner's lines in one of its chunks."""
-        chunk = self.text.scan.chunks[self.state.chunks[place]]
-        return Strip(chunk, self.text.text.read(chunk.start, chunk.end), self.literals, self.owner)
+        if self.kept is None or self.kept[0] != place:
+            chunk = self.chunk(place)
+            data = self.text.text.read(chunk.start, chunk.end)
+            self.kept = (place, Strip(chunk, data, self.literals, self.owner))
+        return self.kept[1]
 
     def read(self, hit: Hit) -> Sequence[Pending]:
         """What a line gives; nothing where it was read before."""
         self.left -= 1
-        return self.text.hit(hit, (self.owner,)) if hit.place > self.reached.place else ()
+        if hit.place <= self.reached.place:
+            return ()
+        if hit.place not in self.known:
+            self.known[hit.place] = self.text.hit(hit, (self.owner,))
+            self.note(self.known[hit.place])
+        return self.known[hit.place]
 
     def finish(self) -> None:
+        """First the pauses of all writers together, then those that only one of several seems to make."""
+        self.together()
+        self.apart()
+
+    def together(self) -> None:
         """First the last lines, then those of writers that fell silent, then the pauses."""
         missing = set(self.state.writers)
         tail = self.strip(self.last)
@@ -209,6 +245,63 @@ class _Seeker:
         early, late = (found[0].time, found[-1].time) if found else (high.time, low.time)
         self.between(strip, low, _Place(line[0], early))
         self.between(strip, _Place(line[1], late), high)
+
+    def apart(self) -> None:
+        """Between two lines of one writer that look like a pause read more, until one of its own shows that it is none.
+
+        Else the lines of the others, which were read there, would make a pause of what was only not read. Where that
+        would take too long, the lines are marked: between them nothing is known.
+        """
+        if len(self.lines) < 2:
+            return
+        self.left = MOST_LOOKS
+        starts = [self.chunk(place).start for place in range(self.last + 1)]
+        for writer in list(self.lines) if len(self.lines) <= MOST_APART else ():
+            for low, high in pairwise(sorted(self.lines[writer], key=lambda place: place.at)):
+                self.alone(writer, low, high, starts)
+        if self.left > 0 and len(self.lines) <= MOST_APART:
+            return
+        name = self.text.reader.name(self.owner)
+        for pending in self.text.pending:
+            if pending.observation.adapter == name:
+                pending.observation.sparse = True
+
+    def alone(self, writer: Writer, low: _Place, high: _Place, starts: Sequence[int]) -> None:
+        """Read the line of the writer nearest to the middle between two places of the text, and so on."""
+        if not self.pause(low.time, high.time):
+            return
+        for hit in self.around((low.at + high.at) // 2, low.at, high.at, starts):
+            if self.left <= 0:
+                return
+            mine = [pending.time for pending in self.read(hit) if pending.writer == writer]
+            if mine:
+                self.alone(writer, low, _Place(hit.place, mine[0]), starts)
+                self.alone(writer, _Place(hit.place, mine[-1]), high, starts)
+                return
+
+    def around(self, middle: int, low: int, high: int, starts: Sequence[int]) -> Iterator[Hit]:
+        """The lines between two places of the text: those behind the middle in order, then those before it."""
+        first = max(bisect_right(starts, middle) - 1, 0)
+        begin = min(middle - starts[first], self.strip(first).end)
+        at = begin
+        for place in range(first, len(starts)):
+            if starts[place] >= high:
+                break
+            while line := self.strip(place).after(at):
+                if line[2].place >= high:
+                    break
+                if line[2].place > low:
+                    yield line[2]
+                at = line[1]
+            at = 0
+        for place in range(first, -1, -1):
+            at = begin if place == first else self.strip(place).end
+            while line := self.strip(place).before(at):
+                if line[2].place <= low:
+                    return
+                if line[2].place < high:
+                    yield line[2]
+                at = line[0]
 
     def pause(self, early: int | None, late: int | None) -> bool:
         """Whether more than an episode's pause may lie between two times."""

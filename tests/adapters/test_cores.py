@@ -6,6 +6,7 @@ import gzip
 import os
 import pickle
 import signal
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,27 @@ def test_a_bundle_reads_the_same_on_several_cores(tmp_path: Path, monkeypatch: p
         "nccl_trace_rank_2",
         "notes.txt",
     }
+
+
+def test_processes_do_not_move_the_place_of_an_archive_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = tmp_path / "inner.zip"
+    with zipfile.ZipFile(inner, "w") as archive:
+        for rank in range(4):
+            archive.writestr(f"rank_{rank}.log", f"[rank{rank}]: NCCL WARN a line of its own {rank}\n" * 6_000)
+    bundle = tmp_path / "bundle.zip"
+    with zipfile.ZipFile(bundle, "w") as archive:
+        archive.write(inner, "nested.zip")
+        for rank in range(4, 10):
+            archive.writestr(f"rank_{rank}.log", f"[rank{rank}]: NCCL WARN a line of its own {rank}\n" * 6_000)
+    alone = read_bundle(bundle)
+    monkeypatch.setattr(reader, "SPREAD_FROM", 0)
+    monkeypatch.setattr(reader, "MANY_FILES", 0)
+    monkeypatch.setattr(reader, "cores", lambda: 4)
+    spread = read_bundle(bundle)
+    assert content(spread) == content(alone)
+    assert not [warning for warning in spread.warnings if "damaged" in warning.reason]
 
 
 def test_no_fork_while_threads_run() -> None:

@@ -136,6 +136,16 @@ def test_lines_of_one_file_are_in_order() -> None:
     assert rise.fields["delta"] == 3
 
 
+def test_a_snapshot_without_a_place_between_two_is_no_reset() -> None:
+    stands = [sample("retries", 4, group="before"), sample("retries", 4, group="after")]
+    assert [o.kind for o in judge(*stands, sample("retries", 0, group="tools"))] == ["nic.counter_idle"]
+    assert [o.kind for o in judge(sample("retries", 9, group="a"), sample("retries", 2, group="b"))] == [
+        "nic.counter_value"
+    ]
+    (rise,) = judge(sample("retries", 9, group="tools"), sample("retries", 2, group="before"))
+    assert rise.fields["delta"] == 7
+
+
 def test_numbered_snapshots_are_in_order_of_their_numbers() -> None:
     values = {"t0": 1, "t1": 2, "t2": 5, "t10": 5}
     (rise,) = judge(*(sample("retries", value, group) for group, value in reversed(values.items())))

@@ -102,6 +102,24 @@ def test_a_pause_is_found(read: Read, every: int) -> None:
     assert max(gaps) * every <= EPISODE_GAP // 1_000_000, "nothing between two lines looks like a pause that is none"
 
 
+@pytest.mark.parametrize("colour", ["", "\x1b[32m"])
+def test_a_pause_of_one_of_several_writers_is_a_pause_and_no_other_is(read: Read, colour: str) -> None:
+    lines = [
+        f"[rank{rank}]: {colour}{stamp(60 * i + rank)} done step {i}\n"
+        for i in range(400)
+        for rank in range(6)
+        if rank != 4 or not 150 <= i < 220
+    ]
+    result = read("".join(lines))
+    gap = EPISODE_GAP // 60_000_000
+    for rank in range(6):
+        numbers = sorted(int(o.fields["step"]) for o in steps(result) if o.rank == rank)
+        pauses = [(a, b) for a, b in pairwise(numbers) if b - a > gap]
+        assert pauses == ([(149, 220)] if rank == 4 else [])
+        assert (numbers[0], numbers[-1]) == (0, 399)
+    assert len(steps(result)) < len(lines) // 2
+
+
 @pytest.mark.parametrize("quiet_from", [100, 700, 1500, 1999])
 def test_the_last_line_of_a_rank_that_fell_silent(read: Read, quiet_from: int) -> None:
     lines = [
@@ -154,4 +172,6 @@ def test_blocks_that_tick(read: Read) -> None:
 def test_the_search_has_an_end(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ticking, "MOST_LOOKS", 50)
     lines = [f"[rank{i % 60}]: {stamp(i * 4000)} done step {i}\n" for i in range(3000)]
-    assert 0 < len(steps(read("".join(lines)))) < 500
+    found = steps(read("".join(lines)))
+    assert 0 < len(found) < 500
+    assert all(o.sparse for o in found), "what was not read for want of time is no pause"
