@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import posixpath
 import re
 import stat
@@ -59,7 +60,7 @@ def zip_members(stream: BinaryIO, prefix: str, warn: Warn, keep: ExitStack) -> I
     """Files of a zip archive, opened where they lie; ``keep`` closes the archive in the end."""
     keep.callback(stream.close)
     try:
-        archive = keep.enter_context(zipfile.ZipFile(stream))
+        archive = keep.enter_context(zipfile.ZipFile(_Anywhere(stream)))
     except DAMAGE as error:
         warn(prefix.rstrip("/"), f"the zip archive cannot be read: {short_reason(error)}")
         return
@@ -76,6 +77,47 @@ def zip_members(stream: BinaryIO, prefix: str, warn: Warn, keep: ExitStack) -> I
             warn(prefix + path, "the file is encrypted; left out")
         else:
             yield Member(prefix + path, max(info.compress_size, 1), _zip_opener(archive, info))
+
+
+class _Anywhere(io.RawIOBase):
+    """An open file with a place of its own in it.
+
+    Processes that were forked share the place of a file that was open before: each would read what another one sought.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__()
+        self._descriptor = stream.fileno()
+        self._place = 0
+
+    def readable(self) -> bool:
+        """Always true."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always true."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place, which other processes do not notice."""
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._place}.get(whence)
+        self._place = offset + (os.fstat(self._descriptor).st_size if base is None else base)
+        if self._place < 0:
+            self._place = 0
+            raise OSError("a place before the beginning")
+        return self._place
+
+    def tell(self) -> int:
+        """The place."""
+        return self._place
+
+    def readinto(self, buffer: object) -> int:
+        """Fill ``buffer`` from the place on; 0 at the end."""
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        data = os.pread(self._descriptor, len(view), self._place)
+        view[: len(data)] = data
+        self._place += len(data)
+        return len(data)
 
 
 def _zip_opener(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], BinaryIO]:

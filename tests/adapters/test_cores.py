@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import signal
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,21 @@ def test_a_bundle_reads_the_same_on_several_cores(tmp_path: Path, monkeypatch: p
     assert content(read_bundle(tmp_path)) == alone
     assert len(used) == 2
     assert {warning.path for warning in read_bundle(tmp_path).warnings} == {"cut.log.gz", "notes.txt"}
+
+
+def test_the_files_of_one_zip_archive_are_read_by_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for rank in range(60):
+            line = f"[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {rank + 1}.00 GiB.\n"
+            archive.writestr(f"rank_{rank}.log", line + os.urandom(9_000).hex())
+    alone = content(read_bundle(tmp_path / "all.zip"))
+    monkeypatch.setattr(reader, "SPREAD_FROM", 0)
+    monkeypatch.setattr(reader, "MANY_FILES", 0)
+    monkeypatch.setattr(reader, "cores", lambda: 4)
+    for _ in range(3):
+        assert content(read_bundle(tmp_path / "all.zip")) == alone
 
 
 def test_no_fork_while_threads_run() -> None:
