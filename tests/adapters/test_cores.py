@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
+import select
 import signal
+import time
 import zipfile
 from pathlib import Path
 
@@ -37,6 +39,29 @@ def test_what_a_killed_worker_left_is_done_here() -> None:
         return number
 
     assert list(in_order(work, range(9), 2)) == list(range(9))
+
+
+def test_no_worker_outlives_a_killed_parent() -> None:
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if not child:
+
+        def work(_: int) -> int:
+            os.write(theirs, b"%d " % os.getpid())
+            time.sleep(60)
+            return 0
+
+        list(in_order(work, range(2), 2))
+        os._exit(0)
+    os.close(theirs)
+    started = b""
+    while started.count(b" ") < 2:
+        started += os.read(ours, 100)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert select.select([ours], [], [], 30)[0], f"{started!r} are still there"
+    assert os.read(ours, 1) == b"", "the end, because nobody holds the other side any more"
+    os.close(ours)
 
 
 def test_nobody_waits_for_results_that_nobody_fetches() -> None:
