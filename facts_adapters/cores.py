@@ -42,7 +42,8 @@ def in_order(work: Callable[[int], T], numbers: Sequence[int], workers: int) -> 
     for first in range(workers):
         ours, theirs = context.Pipe(duplex=False)
         readers = [*(reader for _, reader in running), ours]
-        process = context.Process(target=_run, args=(work, numbers[first::workers], theirs, readers), daemon=True)
+        arguments = (work, numbers[first::workers], theirs, readers, os.getpid())
+        process = context.Process(target=_run, args=arguments, daemon=True)
         process.start()
         theirs.close()
         running.append((process, ours))
@@ -62,11 +63,24 @@ def in_order(work: Callable[[int], T], numbers: Sequence[int], workers: int) -> 
             process.join()
 
 
-def _run(work: Callable[[int], T], numbers: Sequence[int], results: Connection, readers: Sequence[Connection]) -> None:
+def _run(
+    work: Callable[[int], T],
+    numbers: Sequence[int],
+    results: Connection,
+    readers: Sequence[Connection],
+    parent: int,
+) -> None:
     for reader in readers:
         reader.close()  # else this process would not notice that nobody reads any more
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def leave(*_: object) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    signal.signal(signal.SIGALRM, leave)  # the parent may be killed while a long file is read
+    signal.setitimer(signal.ITIMER_REAL, 1, 1)
     try:
         for number in numbers:
             results.send(work(number))

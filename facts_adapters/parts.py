@@ -8,7 +8,7 @@ and then have ``*** /path`` or the command.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from facts_adapters.adapter import Head
@@ -19,6 +19,9 @@ from facts_adapters.text.pasted import Wrapping, wrapping
 
 LONGEST_PASTE = 32 << 20
 """Bytes of a file beyond which it is read as it stands."""
+
+MOST_PARTS = 2_000
+"""Parts of one file; the last one holds all the rest."""
 
 _FENCE = re.compile(r"(?P<indent>[ \t]*)(?P<mark>`{3,}|~{3,})(?P<info>[^`]*)$")
 _SHOWN = re.compile(r"==> (?P<path>\S.*?) <==\s*$")
@@ -102,7 +105,7 @@ def parts(path: str, data: bytes) -> list[Part]:
         return [_joined_records(lines, join)]
     outside = wrapping(lines).outside
     plain = [outside.strip(line) for line in lines] if outside else lines
-    found = [part for part in map(_part, _split(path, plain)) if part.data.strip()]
+    found = [part for part in map(_part, _at_most(MOST_PARTS, _split(path, plain))) if part.data.strip()]
     if _is_bug_report(plain):
         return [part if _known(part) else replace(part, prose=True) for part in found]
     return found
@@ -157,6 +160,19 @@ def _split(path: str, lines: Sequence[str]) -> Iterator[_Piece]:
         yield from _fenced(lines)
     else:
         yield _Piece(list(lines), list(range(1, len(lines) + 1)))
+
+
+def _at_most(most: int, pieces: Iterable[_Piece]) -> Iterator[_Piece]:
+    """The pieces, from a number on as one: each costs a look of all adapters."""
+    rest = _Piece([], [])
+    for count, piece in enumerate(pieces, start=1):
+        if count < most:
+            yield piece
+        else:
+            rest.lines += piece.lines
+            rest.numbers += piece.numbers
+    if rest.lines:
+        yield rest
 
 
 def _shown(lines: Sequence[str]) -> Iterator[_Piece]:

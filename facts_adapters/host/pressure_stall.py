@@ -12,16 +12,15 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._statement import state
 
-_LINE = re.compile(
-    r"(?:(?P<prefix>\S{0,200}?)[: ])?\s{0,20}(?P<share>some|full) "
-    r"avg10=(?P<avg10>[\d.]{1,12}) avg60=[\d.]{1,12} avg300=(?P<avg300>[\d.]{1,12})"
-)
+_SHARE = r"(?P<share>some|full) avg10=(?P<avg10>[\d.]{1,12}) avg60=[\d.]{1,12} avg300=(?P<avg300>[\d.]{1,12})"
+_AVERAGES = re.compile(_SHARE)
+_LINE = re.compile(r"(?:(?P<prefix>\S{0,200}?)[: ])?\s{0,20}" + _SHARE)
 _RESOURCE = re.compile(r"(?:^|[^a-z])(?P<resource>cpu|memory|io)(?:$|[^a-z])")
 
 
 def sniff(head: Head) -> Verdict:
     """Lines with the averages."""
-    found = "avg10=" in head.text and _LINE.search(head.text) is not None
+    found = _AVERAGES.search(head.text) is not None
     return Verdict(0.9, "pressure averages") if found else Verdict(0.0, "no pressure averages")
 
 
@@ -31,7 +30,7 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
     when = context.snapshot_time(file.path)
     held: tuple[Line, dict[str, Scalar]] | None = None
     for line in file.lines():
-        match = _LINE.search(line.text)
+        match = _LINE.search(line.text) if _AVERAGES.search(line.text) else None
         if match is None:
             resource = _named(line.text) or resource
             continue

@@ -148,7 +148,14 @@ def _drawn_bars(line: BlockLine) -> Iterator[Bar]:
             yield line, fields
 
 
+LONGEST_LINE = 2_000
+"""Characters of a line in which bars are looked for: of a longer one half at its beginning and half at its end."""
+
+
 def _of(line: BlockLine) -> Iterator[Bar]:
+    if len(line.text) > LONGEST_LINE:
+        half = LONGEST_LINE // 2
+        line = BlockLine(line.number, line.text[:half] + "\n" + line.text[-half:])
     if "%|" in line.text:
         yield from _bars(line)
     elif "/" in line.text:

@@ -14,8 +14,14 @@ from facts_adapters.text.signatures import Signature
 LONGEST_TEXT = 2_000
 """Characters of a line that are kept as the text of a source."""
 
-LONGEST_SEARCH = 8_192
-"""Characters in which a pattern is searched; in longer messages a window around each literal is."""
+LONGEST_SEARCH = 2_048
+"""Characters in which a pattern is searched; in longer messages windows around the literals are.
+
+Patterns take a time that grows with the square of the length on lines that repeat what they begin with.
+"""
+
+MOST_WINDOWS = 4
+"""Windows of one message that are searched for one signature."""
 
 LONGEST_HEAD = 16_384
 """Characters of a message in which prefixes are looked for."""
@@ -119,9 +125,11 @@ def _search(signature: Signature, segment: Segment) -> Iterable[re.Match[str]]:
     for text in (segment.envelope.message, segment.text):
         if not any(literal in text for literal in signature.literals):
             continue
-        finditer = signature.pattern.compiled.finditer
+        pattern = signature.pattern
+        finditer = pattern.compiled.finditer
         if len(text) > LONGEST_SEARCH:
-            found = [match for window in _windows(text, signature.literals) for match in finditer(window)]
+            windows = _windows(text, signature.literals, LONGEST_SEARCH * (4 if pattern.anchored else 1))
+            found = [match for begin, end in windows for match in finditer(text, begin, end)]
         else:
             found = list(finditer(text))
         if found:
@@ -129,13 +137,19 @@ def _search(signature: Signature, segment: Segment) -> Iterable[re.Match[str]]:
     return ()
 
 
-def _windows(text: str, literals: Iterable[str]) -> Iterator[str]:
-    reached = -1
-    for start in sorted({text.find(literal) for literal in literals if literal in text}):
-        if start > reached:
-            begin = max(0, start - LONGEST_SEARCH // 4)
-            reached = begin + LONGEST_SEARCH
-            yield text[begin:reached]
+def _windows(text: str, literals: Iterable[str], width: int) -> Iterator[tuple[int, int]]:
+    """Where to search a long message: around literals, each with at least half a window behind it."""
+    reached = 0
+    for _ in range(MOST_WINDOWS):
+        least = max(reached - width // 2, 0)
+        starts = [start for start in (text.find(literal, least) for literal in literals) if start >= 0]
+        if not starts:
+            return
+        begin = max(0, min(starts) - width // 4)
+        reached = begin + width
+        yield begin, reached
+        if reached >= len(text):
+            return
 
 
 def _found(

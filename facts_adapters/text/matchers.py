@@ -124,7 +124,7 @@ class Plain:
         """Indices of the literals that stand in the text, in ascending order."""
         found: set[int] = set()
         seen = self._seen
-        for line in text.split(b"\n"):
+        for line in text.replace(b"\r", b"\n").split(b"\n"):
             key = line.translate(None, _DIGITS)
             known = seen.get(key)
             if known is None:

@@ -12,7 +12,7 @@ from facts_adapters.text.chunks import Lines
 from facts_adapters.text.content import Text
 from facts_adapters.text.envelope import Envelope, Profile
 from facts_adapters.text.identity import LITERALS
-from facts_adapters.text.lines import decode, plain
+from facts_adapters.text.lines import LONGEST_LINE, decode, plain
 from facts_adapters.text.match import Segment, matches, segments
 from facts_adapters.text.matchers import searchable
 from facts_adapters.text.neighbours import Neighbours, around
@@ -41,6 +41,9 @@ NO_NEWS = 300
 
 LONGEST_TICKS = 20
 """Lines of a block that are read where such blocks are known to fill the text."""
+
+MOST_ENVELOPES = 20_000
+"""Lines whose prefixes are remembered while blocks of many writers that stand in each other are collected."""
 
 _OFTEN_TRIED = 100
 _SELDOM_FOUND = 8
@@ -83,6 +86,7 @@ class OneText:
         self.news = (0, 0)
         self.unfit: set[str] = set()
         self.blocks_until: dict[tuple[str, tuple[object, ...]], int] = {}
+        self.envelopes: dict[int, Envelope] = {}
 
     def sample(self, numbers: Sequence[int]) -> None:
         """Learn the text's kind, hosts and ranks from sample lines."""
@@ -126,6 +130,8 @@ class OneText:
 
     def _filtered(self, data: bytes, wanted: Sequence[int]) -> tuple[Sequence[int], set[int]]:
         """Leave out literals that only signatures without a match in the chunk are interested in; and those owners."""
+        if _may_be_cut(data):
+            return wanted, set()
         literals = self.reader.literals
         look = self.reader.quick(self.fast)
         here = {owner for literal in wanted for owner in literals.owners[literal]} & look.owners - self.quiet
@@ -310,7 +316,7 @@ class OneText:
         for following in range(number + 1, len(self.lines) + 1):
             if len(so_far) >= most or foreign > 200:
                 return
-            found = segments(plain(decode(self.lines.raw(following))), self.known)[0].envelope
+            found = self._envelope(following)
             if found.writer != envelope.writer:
                 foreign += 1
                 continue
@@ -319,6 +325,16 @@ class OneText:
             foreign = 0
             so_far.append(found.message)
             yield BlockLine(following, found.message), found
+
+    def _envelope(self, number: int) -> Envelope:
+        """The prefixes of a line, opened once for all blocks around it."""
+        known = self.envelopes.get(number)
+        if known is None:
+            if len(self.envelopes) >= MOST_ENVELOPES:
+                self.envelopes.clear()
+            known = segments(plain(decode(self.lines.raw(number))), self.known)[0].envelope
+            self.envelopes[number] = known
+        return known
 
     def finish(self, world: int | None) -> TextResult:
         """Complete ranks and hosts, find the first and last stamp."""
@@ -356,3 +372,10 @@ class OneText:
                 seen.add(key)
             kept.append(pending)
         return kept
+
+
+def _may_be_cut(data: bytes) -> bool:
+    """Whether a line may be longer than what is looked at: that is told, so all hits in such a chunk are read."""
+    half = LONGEST_LINE // 2
+    pieces = (data[i : i + half] for i in range(0, len(data) - half + 1, half))
+    return any(b"\n" not in piece and b"\r" not in piece for piece in pieces)

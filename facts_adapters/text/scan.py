@@ -79,7 +79,7 @@ class Literals:
                 end = text.find(b"\n", place)
                 place = text.find(literal, end) if end >= 0 else -1
         lines = data.split(b"\n") if found and text != data else None
-        number = before = 0
+        number = before = passed = written = 0
         for start in sorted(found):
             number += text.count(b"\n", before, start)
             before = start
@@ -87,7 +87,8 @@ class Literals:
                 end = text.find(b"\n", start)
                 place, raw = start, text[start : end if end >= 0 else len(text)]
             else:
-                place, raw = sum(len(line) + 1 for line in lines[:number]), lines[number]
+                written += sum(len(line) + 1 for line in lines[passed:number])
+                passed, place, raw = number, written, lines[number]
             yield from self._logical(chunk.number + number, chunk.start + place, raw, sorted(found[start]))
 
     def _logical(self, number: int, place: int, raw: bytes, indices: Sequence[int]) -> Iterator[Hit]:

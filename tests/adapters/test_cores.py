@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import os
 import pickle
+import select
 import signal
+import time
 import zipfile
 from pathlib import Path
 
@@ -38,6 +40,29 @@ def test_what_a_killed_worker_left_is_done_here() -> None:
         return number
 
     assert list(in_order(work, range(9), 2)) == list(range(9))
+
+
+def test_no_worker_outlives_a_killed_parent() -> None:
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if not child:
+
+        def work(_: int) -> int:
+            os.write(theirs, b"%d " % os.getpid())
+            time.sleep(60)
+            return 0
+
+        list(in_order(work, range(2), 2))
+        os._exit(0)
+    os.close(theirs)
+    started = b""
+    while started.count(b" ") < 2:
+        started += os.read(ours, 100)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert select.select([ours], [], [], 30)[0], f"{started!r} are still there"
+    assert os.read(ours, 1) == b"", "the end, because nobody holds the other side any more"
+    os.close(ours)
 
 
 def test_nobody_waits_for_results_that_nobody_fetches() -> None:
@@ -111,6 +136,21 @@ def test_processes_do_not_move_the_place_of_an_archive_for_each_other(
     spread = read_bundle(bundle)
     assert content(spread) == content(alone)
     assert not [warning for warning in spread.warnings if "damaged" in warning.reason]
+
+
+def test_the_files_of_one_zip_archive_are_read_by_several_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "all.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for rank in range(60):
+            line = f"[rank{rank}]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate {rank + 1}.00 GiB.\n"
+            archive.writestr(f"rank_{rank}.log", line + os.urandom(9_000).hex())
+    alone = content(read_bundle(tmp_path / "all.zip"))
+    monkeypatch.setattr(reader, "SPREAD_FROM", 0)
+    monkeypatch.setattr(reader, "MANY_FILES", 0)
+    monkeypatch.setattr(reader, "cores", lambda: 4)
+    for _ in range(3):
+        assert content(read_bundle(tmp_path / "all.zip")) == alone
 
 
 def test_no_fork_while_threads_run() -> None:

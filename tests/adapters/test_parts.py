@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from engine.facts.model import Observation
+from facts_adapters import parts as parts_module
 from facts_adapters.parts import parts, titled
 from facts_adapters.reader import read_bundle
 
@@ -62,3 +65,11 @@ def test_a_text_that_nobody_understands_is_told(tmp_path: Path) -> None:
     told = [(w.path, w.reason) for w in result.warnings if "not understood" in w.reason]
     assert told == [("strange.txt", "not understood: 2 lines")]
     assert not [o for o in result.observations if o.source.path == "strange.txt"]
+
+
+def test_of_very_many_parts_the_last_holds_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts_module, "MOST_PARTS", 4)
+    found = parts_module.parts("a.txt", b"".join(b"==> r%d.log <==\nline %d\n" % (i, i) for i in range(9)))
+    assert [part.title for part in found] == ["r0.log", "r1.log", ""]
+    assert found[-1].data == b"".join(b"line %d\n" % i for i in range(2, 9))
+    assert list(found[-1].numbers) == [6, 8, 10, 12, 14, 16, 18]

@@ -6,7 +6,11 @@ import time
 
 import pytest
 
+from facts_adapters.adapter import Head
+from facts_adapters.host import pressure_stall
+from facts_adapters.job import progress
 from facts_adapters.reader import builtin_reader
+from facts_adapters.text.blocks import BlockLine
 from facts_adapters.text.envelope import Profile, open_envelope
 from facts_adapters.text.match import segments
 from facts_adapters.text.neighbours import inline
@@ -86,3 +90,18 @@ def test_the_built_in_signatures(unit: str) -> None:
     started = time.process_time()
     reader.read("f.log", data, Notes())
     assert time.process_time() - started < 20.0
+
+
+def test_a_long_line_with_a_bar_at_its_end() -> None:
+    bar = "Running:  50%|#####     | 5/10 [00:05<00:05,  1.00it/s]"
+    start = time.process_time()
+    fields = [fields for _, fields in progress._of(BlockLine(1, "Running " * 8_000 + bar))]
+    assert [(found["done"], found["total"]) for found in fields] == [(5, 10)]
+    assert time.process_time() - start < 1
+
+
+def test_a_look_for_pressure_averages_in_a_long_line() -> None:
+    start = time.process_time()
+    line = "avg10=" * 10_000
+    assert pressure_stall.sniff(Head("a.txt", line, (line[:1000],))).score == 0
+    assert time.process_time() - start < 0.2

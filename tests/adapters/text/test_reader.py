@@ -13,6 +13,8 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context
 from facts_adapters.text import one_text
 from facts_adapters.text.blocks import Block, BlockReader, exceptions, traceback_begins, traceback_continues
+from facts_adapters.text.match import LONGEST_SEARCH, segments
+from facts_adapters.text.reader import TextReader
 from facts_adapters.text.result import TextResult
 from facts_adapters.text.stamps import reading
 
@@ -184,6 +186,25 @@ def test_interleaved_tracebacks(read: Read) -> None:
     assert found[0].until == reading("2026-01-01 10:00:05")
 
 
+def test_prefixes_of_interleaved_blocks_are_opened_once(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+
+    def counted(text: str, profile: Any) -> list[Any]:
+        opened.append(text)
+        return segments(text, profile)
+
+    monkeypatch.setattr(one_text, "segments", counted)
+    frames = ["Traceback (most recent call last):", *(f'  File "a.py", line {i}, in f' for i in range(20)), "E: x"]
+    text = "\n".join(f"[rank{rank}]: {frame}" for frame in frames for rank in range(50))
+    tracebacks = BlockReader("tb", ("Traceback",), traceback_begins, traceback_continues, _last_exception)
+    assert len(read(text, tracebacks).observations) == 50
+    assert len(opened) < 2 * len(frames) * 50
+
+
+def _last_exception(block: Block, context: Context) -> Iterable[Observation]:
+    yield Observation("comm.lost", block.source(exceptions(block)[-1].line))
+
+
 def test_chained_exceptions(read: Read) -> None:
     text = """\
 Traceback (most recent call last):
@@ -230,6 +251,31 @@ def test_json_lines(read: Read) -> None:
 def test_a_long_line(read: Read) -> None:
     text = "x" * 30_000 + " lost peer y status=3 " + "z" * 20_000 + "\nlost peer z status=4\n"
     assert [status for *_, status in facts(read(text))] == [3, 4]
+
+
+def test_a_message_beyond_the_first_literal_of_a_long_line(read: Read) -> None:
+    filler = "lost peer nobody, " + "x" * (LONGEST_SEARCH - 700) + " "
+    (found,) = read(filler + "lost peer 10.0.0.7 status=12 Send\n").observations
+    assert found.fields == {"status": 12, "way": "send"}
+
+
+def test_the_middle_of_a_long_line_is_not_its_beginning(read: Read) -> None:
+    assert not read("x" * 30_000 + "process stopped\n").observations
+    for before in range(LONGEST_SEARCH - 20, LONGEST_SEARCH + 20):
+        assert not read("x" * before + "process stopped" + "x" * 9_000 + "\n").observations
+    assert len(read("process stopped " + "x" * 30_000 + "\n").observations) == 1
+
+
+def test_that_a_line_is_cut_is_told_whatever_was_read_before(
+    signatures: Any, notes: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(one_text, "_OFTEN_TRIED", 2)
+    reader = TextReader(signatures.signatures)
+    long = ("a lost peer nobody" + "x" * 70_000 + "\n").encode()
+    assert reader.read("a.log", long, notes).cut == 1
+    reader.read("b.log", b"lost peer nobody\n" * 10, notes)
+    assert reader.quick(False).owners
+    assert reader.read("a.log", long, notes).cut == 1
 
 
 def test_growing_cost_is_linear(read: Read) -> None:

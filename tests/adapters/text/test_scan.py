@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -158,3 +159,23 @@ def test_what_does_not_fit_into_memory_is_kept_on_disk(monkeypatch: pytest.Monke
         assert text.size == len(data) - 3
         for start, end in ((0, 10), (990, 1010), (5000, 5117), (5110, 6000)):
             assert text.read(start, end) == data[3:][start:end]
+
+
+def test_lines_with_colours_keep_their_numbers_and_places() -> None:
+    lines = [b"\x1b[3%dm%s\x1b[0m" % (i % 8, b"key" if i % 3 else b"no") + b"." * (i % 5) for i in range(300)]
+    data = b"\n".join(lines)
+    starts = [sum(len(line) + 1 for line in lines[:i]) for i in range(300)]
+    expected = [(i + 1, lines[i], starts[i]) for i in range(300) if i % 3]
+    hits = Literals([("key", 0)]).hits(Chunk(0, len(data), 1), data, [0])
+    assert [(hit.number, hit.raw, hit.place) for hit in hits] == expected
+
+
+def test_a_chunk_full_of_coloured_lines_costs_what_its_length_costs() -> None:
+    def seconds(count: int) -> float:
+        data = b"\x1b[1mkey\x1b[0m\n" * count
+        start = time.process_time()
+        assert sum(1 for _ in Literals([("key", 0)]).hits(Chunk(0, len(data), 1), data, [0])) == count
+        return time.process_time() - start
+
+    seconds(100)
+    assert seconds(20_000) < 12 * max(seconds(4_000), 0.005)
