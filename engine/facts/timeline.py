@@ -14,6 +14,7 @@ from engine.facts.clocks import ClockBook, Placed, align_by_shared_events, colle
 from engine.facts.collectives import GroupState
 from engine.facts.comparison import differing_settings, silent_ranks
 from engine.facts.counters import CounterProfile, counter_facts
+from engine.facts.defects import known_defects, read_defects
 from engine.facts.episodes import fold
 from engine.facts.identity.hosts import ADDRESS_KINDS, bare_address
 from engine.facts.manifest import Manifest
@@ -102,6 +103,8 @@ def build_timeline(
     ]
     _fill_hosts(derived, _rank_hosts(observations))
     facts.extend(fold([place.fact(item) for item in derived], vocabulary))
+    table = read_defects((profiles or {}).get("defects", {}))
+    facts.extend(item for item in known_defects(facts, observations, table) if item.kind in vocabulary)
     ordered = sorted(facts, key=_fact_order)
     named = tuple(replace(fact, id=f"f{number}") for number, fact in enumerate(ordered, 1))
     warnings = tuple(f"no vocabulary entry for {kind}: its statements are left out" for kind in sorted(unknown))
