@@ -19,6 +19,7 @@ from engine.facts.episodes import fold
 from engine.facts.identity.hosts import ADDRESS_KINDS, bare_address
 from engine.facts.manifest import Manifest
 from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
+from engine.facts.patterns import failure_patterns
 from engine.facts.retries import KIND as RETRY
 from engine.facts.retries import classify, read_windows, set_windows
 from engine.facts.steps import diverging_steps
@@ -99,7 +100,7 @@ def build_timeline(
         *differing_settings(facts, vocabulary),
         *silent_ranks(facts, _known_ranks(facts, manifest), covered),
         *diverging_steps(observations),
-        *(item for item in waiting if item.kind in vocabulary),
+        *(item for item in (*waiting, *failure_patterns(facts, vocabulary)) if item.kind in vocabulary),
     ]
     _fill_hosts(derived, _rank_hosts(observations))
     facts.extend(fold([place.fact(item) for item in derived], vocabulary))
