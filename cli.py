@@ -170,7 +170,8 @@ class Investigation:
         for question, answer in manifest.answers.items():
             readings += self.answered({question: answer}, warnings)
         readings += self.answered(answers, None)
-        return build_timeline(readings, self.pack.vocabulary, manifest, self.counters), manifest, tuple(warnings)
+        timeline = build_timeline(readings, self.pack.vocabulary, manifest, self.counters, self.pack.profiles)
+        return timeline, manifest, tuple(warnings)
 
     def answered(self, answers: Mapping[str, str], warnings: list[str] | None) -> list[Observation]:
         """The facts that answers state; an unknown answer is a warning, or an error where ``warnings`` is ``None``."""

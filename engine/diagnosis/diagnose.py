@@ -8,6 +8,7 @@ from engine.diagnosis.causality import CausalGraph, build_graph, first_faults
 from engine.diagnosis.missing import missing_evidence
 from engine.diagnosis.model import Consequence, Diagnosis, Hypothesis
 from engine.diagnosis.phase import phase_at, phase_rules
+from engine.diagnosis.priors import patterns_of, read_priors, reorder
 from engine.diagnosis.scoring import build_hypotheses
 from engine.diagnosis.suspects import find_suspects
 from engine.diagnosis.verdict import reach_verdict
@@ -37,7 +38,14 @@ def diagnose(
     hypotheses = build_hypotheses(
         inference.firings, pack.evidence, pack.leaves, graph, pack.vocabulary, manifest.window is not None
     )
-    top = next((item for item in hypotheses if item.status != "ruled_out" and item.support), None)
+    first = _first_fault(_top(hypotheses), graph, pack)
+    hypotheses, notes = reorder(
+        hypotheses,
+        read_priors(pack.profiles.get("priors", {})),
+        phase_at(first, inference.firings, graph.facts, None),
+        patterns_of(timeline.facts),
+    )
+    top = _top(hypotheses)
     first = _first_fault(top, graph, pack)
     phase = phase_at(first, inference.firings, graph.facts, top.leaf.phase if top else None)
     verdict = reach_verdict(hypotheses, timeline.facts, phase, FALLBACK_OWNER, pack.vocabulary)
@@ -56,13 +64,17 @@ def diagnose(
         consequences=_consequences(graph, pack.propagation),
         missing=missing,
         facts=graph.facts,
-        assumptions=timeline.assumptions,
+        assumptions=(*timeline.assumptions, *notes),
         warnings=(*warnings, *timeline.warnings),
         pack=(pack.name, pack.version, pack.hash),
         backend=f"{inference.backend} {inference.version}".strip(),
         backend_note=inference.note,
         waits=timeline.waits,
     )
+
+
+def _top(hypotheses: Sequence[Hypothesis]) -> Hypothesis | None:
+    return next((item for item in hypotheses if item.status != "ruled_out" and item.support), None)
 
 
 def _first_fault(top: Hypothesis | None, graph: CausalGraph, pack: Pack) -> Fact | None:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Any
 
 from engine.facts import identity
 from engine.facts.bring_up import mark_bring_up
@@ -13,10 +14,14 @@ from engine.facts.clocks import ClockBook, Placed, align_by_shared_events, colle
 from engine.facts.collectives import GroupState
 from engine.facts.comparison import differing_settings, silent_ranks
 from engine.facts.counters import CounterProfile, counter_facts
+from engine.facts.defects import known_defects, read_defects
 from engine.facts.episodes import fold
 from engine.facts.identity.hosts import ADDRESS_KINDS, bare_address
 from engine.facts.manifest import Manifest
 from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
+from engine.facts.patterns import failure_patterns
+from engine.facts.retries import KIND as RETRY
+from engine.facts.retries import classify, read_windows, set_windows
 from engine.facts.steps import diverging_steps
 from engine.facts.stretches import OPEN, covered, joined
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
@@ -53,11 +58,13 @@ def build_timeline(
     vocabulary: Vocabulary,
     manifest: Manifest,
     counters: CounterProfile,
+    profiles: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Timeline:
     """Place, fold and compare everything that the adapters read.
 
-    Facts of a kind that the vocabulary does not know are dropped with a warning. The result does not depend on the
-    order of ``readings``; fact ids ``f1``, ``f2`` … follow the order of onset, path and line.
+    ``profiles`` are those of the pack, by id. Facts of a kind that the vocabulary does not know are dropped with a
+    warning. The result does not depend on the order of ``readings``; fact ids ``f1``, ``f2`` … follow the order of
+    onset, path and line.
     """
     observations: list[Observation] = []
     samples: list[CounterSample] = []
@@ -78,23 +85,27 @@ def build_timeline(
     _fill_ranks(observations, manifest)
     observations, samples, device_notes = identity.join_devices(observations, samples)
     observations = mark_bring_up(observations)
+    windows = read_windows((profiles or {}).get("nccl_retry_windows", {}))
+    lags = set_windows(observations, windows, vocabulary[RETRY].lag if RETRY in vocabulary else (0, 0))
     samples.sort(key=lambda sample: (sample.source.path, sample.source.line, sample.counter))
     book = _clock_book(observations, manifest)
     place = _Placer(book, vocabulary, _families(observations))
     risen = counter_facts(samples, counters, place.sample)
     observations.extend(item for item in risen if item.kind in vocabulary)
     _name_peers(observations)
-    facts = fold(_trust_lines([place.fact(item) for item in observations]), vocabulary)
+    facts = classify(fold(_trust_lines([place.fact(item) for item in observations]), vocabulary), windows, lags)
     covered = _covered_ranks(facts, manifest)
     waits, waiting = _waits(facts, states, covered, manifest)
     derived = [
         *differing_settings(facts, vocabulary),
         *silent_ranks(facts, _known_ranks(facts, manifest), covered),
         *diverging_steps(observations),
-        *(item for item in waiting if item.kind in vocabulary),
+        *(item for item in (*waiting, *failure_patterns(facts, vocabulary)) if item.kind in vocabulary),
     ]
     _fill_hosts(derived, _rank_hosts(observations))
     facts.extend(fold([place.fact(item) for item in derived], vocabulary))
+    table = read_defects((profiles or {}).get("defects", {}))
+    facts.extend(item for item in known_defects(facts, observations, table) if item.kind in vocabulary)
     ordered = sorted(facts, key=_fact_order)
     named = tuple(replace(fact, id=f"f{number}") for number, fact in enumerate(ordered, 1))
     warnings = tuple(f"no vocabulary entry for {kind}: its statements are left out" for kind in sorted(unknown))

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
+from engine.authored.document import load_document
 from engine.facts.collectives import GroupState
 from engine.facts.counters import CounterProfile
 from engine.facts.manifest import Manifest
 from engine.facts.model import CounterSample, Fact, Observation, Reading, Source
 from engine.facts.timeline import Timeline, build_timeline
 from engine.facts.vocabulary import Vocabulary, load_vocabulary
+from knowledge import BUILTIN
 
 SECOND = 1_000_000
 VOCABULARY: Vocabulary = load_vocabulary()
+PROFILES = {path.stem: load_document(path).value for path in sorted((BUILTIN / "profiles").glob("*.yaml"))}
 
 
 def micros(text: str) -> int:
@@ -45,7 +48,7 @@ def timeline(
     manifest: Manifest | None = None,
     counters: CounterProfile | None = None,
 ) -> Timeline:
-    return build_timeline(items, VOCABULARY, manifest or Manifest(id="test"), counters or {})
+    return build_timeline(items, VOCABULARY, manifest or Manifest(id="test"), counters or {}, PROFILES)
 
 
 def facts(*items: Observation | CounterSample, manifest: Manifest | None = None) -> dict[str, list[Fact]]:

@@ -35,7 +35,7 @@ def reading_of(bundle: Path) -> Any:
 def judge(bundle: Path, items: list[Observation | CounterSample]) -> dict[str, Any]:
     """The report for a bundle of which only ``items`` were read."""
     work, manifest = investigation(), reading_of(bundle).manifest
-    timeline = build_timeline(items, work.pack.vocabulary, manifest, work.counters)
+    timeline = build_timeline(items, work.pack.vocabulary, manifest, work.counters, work.pack.profiles)
     return work.report(diagnose(timeline, manifest, work.pack, work.engine), "en")
 
 

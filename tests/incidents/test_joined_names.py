@@ -21,7 +21,9 @@ def facts_of(folder: Path, files: Mapping[str, str]) -> dict[str, list[Fact]]:
     work = investigation()
     result = read_bundle(folder, reader=work.reader)
     found: dict[str, list[Fact]] = {}
-    for fact in build_timeline(result.readings, work.pack.vocabulary, result.manifest, work.counters).facts:
+    for fact in build_timeline(
+        result.readings, work.pack.vocabulary, result.manifest, work.counters, work.pack.profiles
+    ).facts:
         found.setdefault(fact.kind, []).append(fact)
     return found
 
