@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from engine.facts.collectives import GroupState
 from engine.facts.manifest import Manifest
 from engine.facts.model import CounterSample, Observation, Reading, Span
 
@@ -31,8 +32,12 @@ UNRELATED: Mapping[str, str] = {
 """Logs of programs that have nothing to do with training, with the words that people search for."""
 
 
-def shifted(item: Observation | CounterSample, by: int) -> Observation | CounterSample:
+def shifted(
+    item: Observation | CounterSample | GroupState, by: int
+) -> Observation | CounterSample | GroupState:
     """The reading ``by`` microseconds later, on every clock that says a date."""
+    if isinstance(item, GroupState):
+        return item
     if isinstance(item, CounterSample):
         return replace(item, when=_moved(item.when, by))
     return replace(item, when=_moved(item.when, by), after=_moved(item.after, by), until=_moved(item.until, by))

@@ -8,6 +8,7 @@ from typing import Any
 
 from cli import Investigation
 from engine.diagnosis.diagnose import diagnose
+from engine.facts.collectives import GroupState
 from engine.facts.manifest import Manifest
 from engine.facts.model import CounterSample, Observation
 from engine.facts.timeline import build_timeline
@@ -15,6 +16,7 @@ from facts_adapters.reader import read_bundle
 
 BUNDLES = Path(__file__).parent / "bundles"
 EXAMPLES = Path(__file__).parents[2] / "examples"
+Reading = Observation | CounterSample | GroupState
 ALL = sorted([*BUNDLES.iterdir(), *EXAMPLES.iterdir()], key=lambda path: path.name)
 
 
@@ -34,7 +36,7 @@ def reading_of(bundle: Path) -> Any:
 
 
 def judge(
-    bundle: Path, items: list[Observation | CounterSample], frame: Manifest | None = None
+    bundle: Path, items: list[Reading], frame: Manifest | None = None
 ) -> dict[str, Any]:
     """The report for a bundle of which only ``items`` were read, in another frame where one is given."""
     work, manifest = investigation(), frame or reading_of(bundle).manifest
