@@ -46,9 +46,11 @@ def _first_in(facts: Sequence[str], graph: CausalGraph) -> str:
     return chosen
 
 
-def _order(fact: Fact) -> tuple[bool, tuple[int, str]]:
-    """A rank's own log tells more than a copy of its words elsewhere."""
-    return (not fact.ranks, number(fact.id))
+def _order(fact: Fact) -> tuple[bool, bool, float, tuple[int, str]]:
+    """A rank's own log tells more than a copy of its words elsewhere; of undated counters the one that rose most."""
+    delta = fact.fields.get("delta")
+    counted = isinstance(delta, (int, float)) and not fact.onset.known
+    return (not fact.ranks, counted, -float(delta or 0) if counted else 0.0, number(fact.id))
 
 
 def _setting(fact: Fact, vocabulary: Vocabulary) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import shutil
 from collections.abc import Iterable, Mapping
@@ -77,7 +78,9 @@ def renamed_copy(bundle: Path, target: Path, names: Mapping[str, str]) -> None:
 
     for path in sorted(target.rglob("*"), key=lambda path: len(path.parts), reverse=True):
         path.chmod(0o755 if path.is_dir() else 0o644)
-        if path.is_file():
+        if path.suffix == ".gz" and path.is_file():
+            path.write_bytes(gzip.compress(pattern.sub(other, gzip.decompress(path.read_bytes()))))
+        elif path.is_file():
             path.write_bytes(pattern.sub(other, path.read_bytes()))
         path.rename(path.with_name(pattern.sub(other, path.name.encode()).decode()))
 
