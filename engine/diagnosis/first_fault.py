@@ -30,15 +30,15 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
         for nature in ABNORMAL:
             events = [fact for fact in own if vocabulary[graph.facts[fact].kind].nature == nature]
             if events:
-                return _first_in(sorted(events, key=lambda fact: _order(graph.facts[fact])), graph)
+                return first_in(sorted(events, key=lambda fact: _order(graph.facts[fact])), graph)
         return chosen
     others = [fact for group in named[1:] for fact in group]
     events = [fact for fact in others if vocabulary[graph.facts[fact].kind].nature not in TIMELESS]
-    return _first_in([*named[0], *events], graph)
+    return first_in([*named[0], *events], graph)
 
 
-def _first_in(facts: Sequence[str], graph: CausalGraph) -> str:
-    """The first in the given order, unless a later one is certainly earlier in time."""
+def first_in(facts: Sequence[str], graph: CausalGraph) -> str:
+    """Of some facts (ids), the first in the given order, unless a later one is certainly earlier in time."""
     chosen = facts[0]
     for fact in facts[1:]:
         if before(graph.facts[fact], graph.facts[chosen]) is Order.YES:
