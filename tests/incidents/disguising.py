@@ -33,9 +33,7 @@ UNRELATED: Mapping[str, str] = {
 """Logs of programs that have nothing to do with training, with the words that people search for."""
 
 
-def shifted(
-    item: Observation | CounterSample | GroupState, by: int
-) -> Observation | CounterSample | GroupState:
+def shifted(item: Observation | CounterSample | GroupState, by: int) -> Observation | CounterSample | GroupState:
     """The reading ``by`` microseconds later, on every clock that says a date."""
     if isinstance(item, GroupState):
         return item

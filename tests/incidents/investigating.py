@@ -35,9 +35,7 @@ def reading_of(bundle: Path) -> Any:
     return read_bundle(bundle, reader=investigation().reader)
 
 
-def judge(
-    bundle: Path, items: list[Reading], frame: Manifest | None = None
-) -> dict[str, Any]:
+def judge(bundle: Path, items: list[Reading], frame: Manifest | None = None) -> dict[str, Any]:
     """The report for a bundle of which only ``items`` were read, in another frame where one is given."""
     work, manifest = investigation(), frame or reading_of(bundle).manifest
     timeline = build_timeline(items, work.pack.vocabulary, manifest, work.counters)

@@ -1,6 +1,7 @@
 """What may not change a verdict, and what may only weaken it.
 
-The bundles are those of this repository and, where the variable ``FIRSTFAULT_INCIDENTS`` names a folder, all bundles in it.
+The bundles are those of this repository and, where the variable ``FIRSTFAULT_INCIDENTS`` names a folder, all bundles
+in it.
 """
 
 from __future__ import annotations
