@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engine.diagnosis.causality import CausalGraph, build_graph, first_faults
+from engine.diagnosis.first_fault import first_in
 from engine.diagnosis.missing import missing_evidence
 from engine.diagnosis.model import Consequence, Diagnosis, Hypothesis
 from engine.diagnosis.phase import phase_at, phase_rules
@@ -89,7 +90,12 @@ def _first_fault(top: Hypothesis | None, graph: CausalGraph, pack: Pack) -> Fact
             roots = [root for root in roots if graph.facts[root].onset.known]
         return graph.facts[roots[0] if roots else top.first]
     roots_of_all = first_faults(graph, pack.vocabulary)
-    return roots_of_all[0] if roots_of_all else None
+    alike = [fact.id for fact in roots_of_all if _nature(fact, pack) == _nature(roots_of_all[0], pack)]
+    return graph.facts[first_in(alike, graph)] if alike else None
+
+
+def _nature(fact: Fact, pack: Pack) -> str:
+    return pack.vocabulary[fact.kind].nature
 
 
 def _consequences(graph: CausalGraph, rules: Mapping[str, PropagationRule]) -> tuple[Consequence, ...]:

@@ -30,15 +30,15 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
         for nature in ABNORMAL:
             events = [fact for fact in own if vocabulary[graph.facts[fact].kind].nature == nature]
             if events:
-                return _first_in(sorted(events, key=lambda fact: _order(graph.facts[fact])), graph)
+                return first_in(sorted(events, key=lambda fact: _order(graph.facts[fact])), graph)
         return chosen
     others = [fact for group in named[1:] for fact in group]
     events = [fact for fact in others if vocabulary[graph.facts[fact].kind].nature not in TIMELESS]
-    return _first_in([*named[0], *events], graph)
+    return first_in([*named[0], *events], graph)
 
 
-def _first_in(facts: Sequence[str], graph: CausalGraph) -> str:
-    """The first in the given order, unless a later one is certainly earlier in time."""
+def first_in(facts: Sequence[str], graph: CausalGraph) -> str:
+    """Of some facts (ids), the first in the given order, unless a later one is certainly earlier in time."""
     chosen = facts[0]
     for fact in facts[1:]:
         if before(graph.facts[fact], graph.facts[chosen]) is Order.YES:
@@ -46,9 +46,11 @@ def _first_in(facts: Sequence[str], graph: CausalGraph) -> str:
     return chosen
 
 
-def _order(fact: Fact) -> tuple[bool, tuple[int, str]]:
-    """A rank's own log tells more than a copy of its words elsewhere."""
-    return (not fact.ranks, number(fact.id))
+def _order(fact: Fact) -> tuple[bool, bool, float, tuple[int, str]]:
+    """A rank's own log tells more than a copy of its words elsewhere; of undated counters the one that rose most."""
+    delta = fact.fields.get("delta")
+    counted = isinstance(delta, (int, float)) and not fact.onset.known
+    return (not fact.ranks, counted, -float(delta or 0) if counted else 0.0, number(fact.id))
 
 
 def _setting(fact: Fact, vocabulary: Vocabulary) -> bool:

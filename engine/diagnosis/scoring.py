@@ -89,7 +89,7 @@ def _hypothesis(leaf: Leaf, items: Sequence[tuple[EvidenceRule, Firing]], ground
     against = _counted(
         (rule.group, _evidence(rule, firing, ground, None)) for rule, firing in items if rule.effect != "supports"
     )
-    ruled_out = any(rule.effect == "rules_out" for rule, _ in items)
+    ruled_out = _ruled_out(items, ground, own)
     score = leaf.prior + sum(item.weight for item in support if item.counted)
     score -= sum(item.weight for item in against if item.counted)
     standing = [item for item in support if item.explained_by is None]
@@ -105,8 +105,29 @@ def _hypothesis(leaf: Leaf, items: Sequence[tuple[EvidenceRule, Firing]], ground
     )
 
 
+def _ruled_out(items: Sequence[tuple[EvidenceRule, Firing]], ground: _Ground, own: set[str]) -> bool:
+    """Whether a rule rules the cause out and no decisive evidence of other facts stands against that.
+
+    What rules out speaks of the facts that it binds: a kill that was seen remains one although another log is silent.
+    """
+    denied = [{fact for _, fact in firing.bindings} for rule, firing in items if rule.effect == "rules_out"]
+    if not denied:
+        return False
+    spoken_of = frozenset().union(*denied)
+    return all(
+        spoken_of.intersection(fact for _, fact in firing.bindings)
+        for rule, firing in items
+        if rule.effect == "supports" and rule.strength == "decisive"
+        if _is_decisive(_evidence(rule, firing, ground, own))
+    )
+
+
+def _is_decisive(item: Evidence) -> bool:
+    return item.strength == "decisive" and item.verified and item.timed and item.explained_by is None
+
+
 def _status(score: float, leaf: Leaf, standing: Sequence[Evidence]) -> Status:
-    decisive = any(item.strength == "decisive" and item.verified and item.timed for item in standing)
+    decisive = any(_is_decisive(item) for item in standing)
     if decisive and score >= CONFIRMED:
         return "confirmed"
     if score >= LIKELY:

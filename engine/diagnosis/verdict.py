@@ -36,6 +36,7 @@ def reach_verdict(
 ) -> Verdict:
     """Decide the outcome; ``fallback`` is the owner to turn to where no hypothesis stands."""
     standing = [item for item in hypotheses if item.status != "ruled_out" and item.support]
+    told = any(vocabulary[fact.kind].nature != "coverage" for fact in facts)
     top = standing[0] if standing else None
     outcome = _outcome(standing, facts)
     if outcome == "cause_found" and top is not None and rests_on_lone_flap(top, facts, vocabulary):
@@ -50,10 +51,10 @@ def reach_verdict(
         outcome=outcome,
         cause=leaf.id if named and leaf else None,
         branch=leaf.branch if leaf and outcome != "no_fault" else None,
-        owner=None if outcome == "no_fault" or not (leaf or facts) else leaf.owner if leaf else fallback,
+        owner=None if outcome == "no_fault" or not (leaf or told) else leaf.owner if leaf else fallback,
         phase=phase,
         confidence=round(probability(top.score), 3) if top is not None else 0.0,
-        summary=_summary(outcome, standing) if facts or standing else NOTHING_READ,
+        summary=_summary(outcome, standing) if told or standing else NOTHING_READ,
     )
 
 

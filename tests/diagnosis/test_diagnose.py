@@ -214,6 +214,20 @@ def test_weakening_lowers_and_ruling_out_rejects_but_keeps_the_reason() -> None:
     assert found.verdict.outcome == "insufficient_evidence"
 
 
+def test_decisive_evidence_of_other_facts_is_not_ruled_out() -> None:
+    seen_kill = FactCondition("host.oom_kill", "a")
+    rules = [
+        rule("host.oom-kill/kill", [seen_kill], "decisive"),
+        rule("host.oom-kill/not", [EXIT], "strong", "rules_out"),
+    ]
+    kill = seen("host.oom_kill", "kernel", 1, host="n1", process="python", pid=4)
+    found = run(pack([leaf("host.oom-kill")], rules), kill, exit_()).hypotheses[0]
+    assert found.status == "possible"
+    assert found.score == pytest.approx(-3.0 + 6.0 - 3.5)
+    spoken_of = [rules[0], rule("host.oom-kill/not", [seen_kill], "strong", "rules_out")]
+    assert run(pack([leaf("host.oom-kill")], spoken_of), kill).hypotheses[0].status == "ruled_out"
+
+
 def test_two_causes_at_once_are_both_reported_the_earlier_first() -> None:
     knowledge = pack(
         [leaf("host.oom-kill"), leaf("nic.link-down", "network")],

@@ -8,12 +8,15 @@ from typing import Any
 
 from cli import Investigation
 from engine.diagnosis.diagnose import diagnose
+from engine.facts.collectives import GroupState
+from engine.facts.manifest import Manifest
 from engine.facts.model import CounterSample, Observation
 from engine.facts.timeline import build_timeline
 from facts_adapters.reader import read_bundle
 
 BUNDLES = Path(__file__).parent / "bundles"
 EXAMPLES = Path(__file__).parents[2] / "examples"
+Reading = Observation | CounterSample | GroupState
 ALL = sorted([*BUNDLES.iterdir(), *EXAMPLES.iterdir()], key=lambda path: path.name)
 
 
@@ -32,9 +35,9 @@ def reading_of(bundle: Path) -> Any:
     return read_bundle(bundle, reader=investigation().reader)
 
 
-def judge(bundle: Path, items: list[Observation | CounterSample]) -> dict[str, Any]:
-    """The report for a bundle of which only ``items`` were read."""
-    work, manifest = investigation(), reading_of(bundle).manifest
+def judge(bundle: Path, items: list[Reading], frame: Manifest | None = None) -> dict[str, Any]:
+    """The report for a bundle of which only ``items`` were read, in another frame where one is given."""
+    work, manifest = investigation(), frame or reading_of(bundle).manifest
     timeline = build_timeline(items, work.pack.vocabulary, manifest, work.counters, work.pack.profiles)
     return work.report(diagnose(timeline, manifest, work.pack, work.engine), "en")
 
