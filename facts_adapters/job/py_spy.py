@@ -139,8 +139,8 @@ ADAPTER = Adapter(
             path="stacks/dump.json",
         ),
         Sample(
-            'Thread 77 (idle): "MainThread"\n    acquire (logging/__init__.py:917)\n    handle (logging/__init__.py:966)\n'
-            "    report (app/meters.py:31)\n",
+            'Thread 77 (idle): "MainThread"\n    acquire (logging/__init__.py:917)\n'
+            "    handle (logging/__init__.py:966)\n    report (app/meters.py:31)\n",
             (("job.python_stack", {"where": "lock", "function": "acquire (logging/__init__.py:917)"}),),
         ),
         Sample(
