@@ -138,6 +138,16 @@ ADAPTER = Adapter(
             (("job.python_stack", {"where": "file_io", "pid": 812}),),
             path="stacks/dump.json",
         ),
+        Sample(
+            'Thread 77 (idle): "MainThread"\n    acquire (logging/__init__.py:917)\n'
+            "    handle (logging/__init__.py:966)\n    report (app/meters.py:31)\n",
+            (("job.python_stack", {"where": "lock", "function": "acquire (logging/__init__.py:917)"}),),
+        ),
+        Sample(
+            'Thread 78 (idle): "MainThread"\n    acquire_slot (app/pool.py:4)\n'
+            "    __next__ (torch/utils/data/dataloader.py:701)\n",
+            (("job.python_stack", {"where": "data_input"}),),
+        ),
         Sample("Thread pool size: 8\n    workers (8)\n"),
     ),
 )

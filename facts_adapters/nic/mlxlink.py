@@ -32,7 +32,12 @@ _MODULE = (
 _LANE_GBPS = {"SDR": 2.5, "DDR": 5.0, "QDR": 10.0, "FDR": 14.0, "EDR": 25.0, "HDR": 50.0, "NDR": 100.0, "XDR": 200.0}
 """Gb/s of one lane, as ibstat adds them up."""
 _CLASSES = (
-    ("signal", re.compile(r"SER|BER|block lock|alignment|FEC sync|symbol|heartbeat|high signal", re.IGNORECASE)),
+    (
+        "signal",
+        re.compile(
+            r"SER|BER|signal integrity|block lock|alignment|FEC sync|symbol|heartbeat|high signal", re.IGNORECASE
+        ),
+    ),
     ("cable", re.compile(r"unplug|no cable|cable|module|plugged", re.IGNORECASE)),
     ("command", re.compile(r"command|disabled|closed by", re.IGNORECASE)),
     ("remote_fault", re.compile(r"remote fault|peer", re.IGNORECASE)),
@@ -237,6 +242,13 @@ ADAPTER = Adapter(
                 ("nic.port_state", {"state": "down", "physical": "unknown"}),
             ),
             "n1/mlxlink_mlx5_3.txt",
+        ),
+        Sample(
+            "Operational Info\n----------------\nPhysical state                     : LinkUp\n\n"
+            "Troubleshooting Info\n--------------------\n"
+            "Recommendation                     : Bad signal integrity\n",
+            (("nic.link_reason", {"class": "signal", "reason": "Bad signal integrity"}),),
+            "n1/mlxlink_mlx5_4.txt",
         ),
         Sample(
             "Operational Info\n----------------\nState                              : Active\n"
