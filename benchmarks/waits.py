@@ -97,7 +97,6 @@ def _judge(name: str, condition: str, seed: int, size: int, score: Score) -> Non
     if condition not in RECORDERS:
         count, damage = condition.split(" ", 1)
         case = DAMAGES[damage](case, int(count), random)
-        told = told and not case.dead
     waits = analyse(read_all(case.dumps.items()))
     score.add({item.rank for item in waits.suspects}, case, told)
 

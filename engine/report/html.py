@@ -15,7 +15,7 @@ from engine.report.citations import Report, cited, linked
 from engine.report.lanes import BRANCHES, draw
 from engine.report.reasoning import DotMissingError, to_svg
 from engine.report.text import suspect_name
-from engine.report.waiting_lines import FRONT_COLUMNS, about, front_row, suspect_line, wait_line
+from engine.report.waiting_lines import FRONT_COLUMNS, about, front_row, suspect_line, unknown_lines, wait_line
 from engine.report.words import branch_word, when, word
 
 SHOWN_FACTS = 200
@@ -60,6 +60,7 @@ def _waits(report: Report, language: str) -> dict[str, Any] | None:
     return {
         **section,
         "about": list(about(section, language)),
+        "unknown_lines": list(unknown_lines(section, language)),
         "suspect_lines": [suspect_line(item, language) for item in section["suspects"]],
         "columns": [word(language, name) for name in FRONT_COLUMNS],
         "rows": [front_row(item, language) for item in section["fronts"][:SHOWN_ROWS]],

@@ -40,6 +40,7 @@ def waits_section(waits: Waits | None, say: Say) -> dict[str, Any] | None:
         "asked_first": spoken(waits.asked_first),
         "suspects": [_suspect(item, say) for item in waits.suspects[:MOST_SUSPECTS]],
         "undecided": spoken(waits.undecided),
+        "lost_hosts": [{"host": item.host, "ranks": spoken(item.ranks)} for item in waits.lost_hosts[:MOST_ROWS]],
         "circles": [{"ranks": spoken(item.ranks, 12), "operations": list(item.operations)} for item in waits.circles],
         "mismatches": [
             {

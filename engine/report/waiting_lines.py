@@ -29,6 +29,14 @@ def suspect_line(item: Mapping[str, Any], language: str) -> str:
     return f"{word(language, 'rank')} {item['rank']}{host}: {item['why']}"
 
 
+def unknown_lines(section: Section, language: str) -> Iterator[str]:
+    """Ranks in which the chains end and of which nothing is known, and hosts from which nothing came."""
+    if section["undecided"]:
+        yield f"{section['undecided']}: {word(language, 'undecided')}"
+    for item in section["lost_hosts"]:
+        yield f"{item['host']} ({word(language, 'rank')} {item['ranks']}): {word(language, 'lost_host')}"
+
+
 FRONT_COLUMNS = ("group", "front", "launched", "began", "finished", "standing")
 
 

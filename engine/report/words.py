@@ -93,7 +93,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "standing_idle": "nobody waits",
         "nothing_known": "nothing known",
         "separating": "What separates the explanations",
-        "undecided": "one of these holds the others up",
+        "undecided": "nothing is known of these; gone, or waiting like the others",
+        "lost_host": "no dump and no line of the whole host: it is lost, or its files were not collected",
         "fronts": "Fronts of the groups",
     },
     "zh": {
@@ -183,7 +184,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "standing_idle": "无人等待",
         "nothing_known": "无信息",
         "separating": "如何区分各种解释",
-        "undecided": "其中之一拖住了其他 rank",
+        "undecided": "没有任何信息：可能已消失，也可能与其他 rank 一样在等待",
+        "lost_host": "整台主机既无转储也无日志：主机丢失，或其文件未被收集",
         "fronts": "各进程组的前沿",
     },
 }

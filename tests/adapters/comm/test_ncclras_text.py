@@ -1,4 +1,4 @@
-"""The library state report as text: its wordings, whose ranks they are, and what the comparison of ranks makes of it."""
+"""The library state report as text: its wordings, whose ranks they are, and how they are compared."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from engine.facts.collectives import GroupState
 from engine.facts.timeline import Timeline
 from facts_adapters.reader import read_bundle
 from facts_adapters.result import BundleReading
@@ -46,7 +45,8 @@ def report(errors: str = "", warnings: str = "", gpus: int = 16, sizes: Sequence
     return (
         "NCCL version 2.27.5+cuda12.9 compiled with CUDA 12.9\nCUDA runtime version 12090, driver version 12090\n\n"
         "Job summary\n===========\n\n  Nodes  Processes         GPUs  Processes     GPUs\n"
-        f"(total)   per node  per process    (total)  (total)\n      2          8            1  {gpus:9d}  {gpus:7d}\n\n"
+        "(total)   per node  per process    (total)  (total)\n"
+        f"      2          8            1  {gpus:9d}  {gpus:7d}\n\n"
         "Communicators... (1.21s)\n=============\n\nGroup     Comms     Nodes     Ranks     Ranks     Ranks    Status"
         "  Errors\n    #  in group  per comm  per node  per comm  in group\n"
         f"{rows}\nErrors\n======\n\n{errors}Warnings\n========\n\n{warnings}"
@@ -97,10 +97,13 @@ def test_the_rank_with_fewer_operations_enters_the_comparison(tmp_path: Path) ->
     ("line", "more"),
     [
         ("1 job process is considered dead (unreachable via the RAS network)", ()),
-        ("2 job processes are considered dead (unreachable via the RAS network)", ("Process 5012 on node 10.7.0.2 managing GPUs 4,5",)),
+        (
+            "2 job processes are considered dead (unreachable via the RAS network)",
+            ("Process 5012 on node 10.7.0.2 managing GPUs 4,5",),
+        ),
         ("1 job process(es) considered dead (unreachable via the RAS network)", ()),
     ],
-)  # fmt: skip
+)
 def test_dead_processes_in_every_wording(line: str, more: Sequence[str], tmp_path: Path) -> None:
     lines = ("Process 5011 on node 10.7.0.2 managing GPU 3", *more)
     result = reading(tmp_path, report(section("DEAD", line, *lines)))
@@ -217,5 +220,5 @@ def test_the_report_inside_another_log(tmp_path: Path) -> None:
 )
 def test_broken_reports_raise_nothing_and_invent_no_state(text: str, tmp_path: Path) -> None:
     result = reading(tmp_path, text)
-    assert [state for state in result.states if isinstance(state, GroupState)] == []
+    assert result.states == []
     assert not [warning for warning in result.warnings if "failed" in warning.reason]
