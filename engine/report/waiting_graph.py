@@ -81,7 +81,7 @@ def draw_waits(graph: graphviz.Digraph, report: Report) -> None:
 
 def _operation(row: Mapping[str, Any], language: str) -> str:
     name = wrap(f"{group_of(row)} {operation_of(row)}".strip()[:LONGEST])
-    ranks = wrap(f"{row['waiting_count']} {word(language, 'ranks')}: {row['waiting']}"[:LONGEST])
+    ranks = wrap(f"{word(language, 'rank')} {row['waiting']} [{row['waiting_count']}]"[:LONGEST])
     lines = [name, ranks]
     if row["standing"] in ("mismatch", "cycle", "stalled"):
         lines.append(word(language, f"standing_{row['standing']}"))
