@@ -22,7 +22,10 @@ from pathlib import Path
 from random import Random
 
 from engine.facts.collectives import GroupState
-from engine.facts.model import Source
+from engine.facts.manifest import Manifest
+from engine.facts.model import Fact, Observation, Source
+from engine.facts.timeline import build_timeline
+from engine.facts.vocabulary import load_vocabulary
 from engine.facts.waits import analyse, observations_of
 from facts_adapters.comm.flight_recorder import states_of
 from tests.facts.waits.dumps import Recorder, dump_of
@@ -33,6 +36,8 @@ from tests.facts.waits.scenarios import DAMAGES, RECORDERS, SCENARIOS, Case, run
 SIZES = (16, 64, 256, 1024, 4096)
 SEEDS = {16: 20, 64: 8, 256: 3, 1024: 1, 4096: 1}
 NO_START = "starts not told"
+EXITS = "exits told"
+"""Beside whole dumps it is known how each process ended: a killed one by SIGKILL, the others by the watchdog."""
 
 
 def say(text: str = "", flush: bool = False) -> None:
@@ -71,18 +76,19 @@ class Score:
         return f"{precision}/{recall}"
 
 
-def accuracy(least: int, most: int, only: str) -> None:
+def accuracy(least: int, most: int, only: str, seeds: int | None = None) -> None:
     """Precision/recall of the suspects; recall over the cases whose dumps determine who it was."""
-    every = [*RECORDERS, *(f"2 {damage}" for damage in DAMAGES), "1 missing"]
-    conditions = [name for name in every if only in name]
+    every = [*RECORDERS, EXITS, *(f"2 {damage}" for damage in DAMAGES), "1 missing"]
+    conditions = [name for name in every if any(part in name for part in only.split(","))]
     for size in (size for size in SIZES if least <= size <= most):
         started = time.perf_counter()
         scores: dict[tuple[str, str], Score] = defaultdict(Score)
         for name in SCENARIOS:
             for condition in conditions:
-                for seed in range(SEEDS[size]):
+                for seed in range(seeds or SEEDS[size]):
                     _judge(name, condition, seed, size, scores[name, condition])
-        say(f"\n{size} ranks, {SEEDS[size]} seeds each (precision/recall), {time.perf_counter() - started:.0f} s")
+        took = time.perf_counter() - started
+        say(f"\n{size} ranks, {seeds or SEEDS[size]} seeds each (precision/recall), {took:.0f} s")
         say(f"{'':<28}" + "".join(f"{condition:>17}" for condition in conditions))
         for name in SCENARIOS:
             say(f"{name:<28}" + "".join(f"{scores[name, condition]!s:>17}" for condition in conditions), flush=True)
@@ -94,12 +100,27 @@ def _judge(name: str, condition: str, seed: int, size: int, score: Score) -> Non
     case = run_of(name, shapes[seed % len(shapes)], random)
     take_dumps(case, RECORDERS.get(condition, Recorder()), random)
     told = case.determined and (name, condition) != ("device never begins", NO_START)
-    if condition not in RECORDERS:
+    hints: list[Fact] = []
+    if condition == EXITS:
+        hints = _exits(case)
+        told = told or bool(case.dead)
+    elif condition not in RECORDERS:
         count, damage = condition.split(" ", 1)
         case = DAMAGES[damage](case, int(count), random)
-        told = told and not case.dead
-    waits = analyse(read_all(case.dumps.items()))
+    waits = analyse(read_all(case.dumps.items()), hints=hints)
     score.add({item.rank for item in waits.suspects}, case, told)
+
+
+def _exits(case: Case) -> list[Fact]:
+    """How the process of each rank ended."""
+    world = case.run.topology.world
+    ends = [(rank, 9 if rank in case.dead else 6) for rank in range(world)]
+    seen = [
+        Observation("job.process_exit", Source("job.log", 1 + rank), {"signal": signal}, rank=rank)
+        for rank, signal in ends
+    ]
+    timeline = build_timeline(seen, load_vocabulary(), Manifest(id="benchmark"), {})
+    return list(timeline.facts)
 
 
 def speed(ranks: int, entries: int, folder: Path | None, workers: int) -> None:
@@ -212,7 +233,9 @@ def main() -> None:
     """Options of the three measurements."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.waits")
     parser.add_argument("what", choices=["accuracy", "speed", "torch"])
-    parser.add_argument("--only", default="", help="conditions of the accuracy table that contain this")
+    parser.add_argument(
+        "--only", default="", help="conditions of the accuracy table that contain one of these, by commas"
+    )
     parser.add_argument("--least", type=int, default=16, help="smallest job of the accuracy table")
     parser.add_argument("--most", type=int, default=1024, help="largest job of the accuracy table")
     parser.add_argument("--ranks", type=int, default=1024)
@@ -220,16 +243,16 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="processes that read")
     parser.add_argument("--folder", type=Path, help="keep the dumps here and use them again")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has torch")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, help="jobs of each kind")
     options = parser.parse_args()
     if options.what == "accuracy":
-        accuracy(options.least, options.most, options.only)
+        accuracy(options.least, options.most, options.only, options.seeds)
     elif options.what == "speed":
         if options.folder:
             options.folder.mkdir(parents=True, exist_ok=True)
         speed(options.ranks, options.entries, options.folder, options.workers)
     else:
-        beside_torch(options.python, 16, options.seeds)
+        beside_torch(options.python, 16, options.seeds or 3)
 
 
 if __name__ == "__main__":

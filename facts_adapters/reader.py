@@ -327,6 +327,8 @@ class _Run:
             self.result.samples.append(replace(record, host=host, group=group, when=when))
             report.samples += 1
             return
+        if isinstance(record, GroupState) and record.origin == "library":
+            host = self.site.canonical(record.host)  # it tells of other processes than the one that was asked
         record.host, record.source = host, source
         if record.rank is None and placement.rank is not None:
             record.rank = int(placement.rank.value)

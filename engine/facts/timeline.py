@@ -95,11 +95,11 @@ def build_timeline(
     _name_peers(observations)
     facts = classify(fold(_trust_lines([place.fact(item) for item in observations]), vocabulary), windows, lags)
     covered = _covered_ranks(facts, manifest)
-    waits, waiting = _waits(facts, states, covered, manifest)
+    compared = [*silent_ranks(facts, _known_ranks(facts, manifest), covered), *diverging_steps(observations)]
+    waits, waiting = _waits(facts, [place.fact(item) for item in compared], states, covered, manifest)
     derived = [
         *differing_settings(facts, vocabulary),
-        *silent_ranks(facts, _known_ranks(facts, manifest), covered),
-        *diverging_steps(observations),
+        *compared,
         *(item for item in (*waiting, *failure_patterns(facts, vocabulary)) if item.kind in vocabulary),
     ]
     _fill_hosts(derived, _rank_hosts(observations))
@@ -117,14 +117,19 @@ def build_timeline(
 
 
 def _waits(
-    facts: Sequence[Fact], recorded: Sequence[GroupState], covered: set[int], manifest: Manifest
+    facts: Sequence[Fact],
+    compared: Sequence[Fact],
+    recorded: Sequence[GroupState],
+    covered: set[int],
+    manifest: Manifest,
 ) -> tuple[Waits | None, list[Observation]]:
     """Who waits for whom, by recorders, library reports and log lines, and the facts that follow."""
     world = manifest.world_size if manifest.world_size and manifest.world_size <= MOST_RANKS else None
     states = [*recorded, *states_in_logs(facts, covered, world)]
     if not states:
         return None, []
-    waits = analyse(states, world=world, hints=facts)
+    hints = [*facts, *compared]
+    waits = analyse(states, world=world, hints=hints, nodes=manifest.nodes, per_node=manifest.gpus_per_node)
     return waits, observations_of(waits, states)
 
 

@@ -15,7 +15,8 @@ from engine.report.citations import Report, cited, linked
 from engine.report.lanes import BRANCHES, draw
 from engine.report.reasoning import DotMissingError, to_svg
 from engine.report.text import suspect_name
-from engine.report.waiting_lines import FRONT_COLUMNS, about, front_row, suspect_line, wait_line
+from engine.report.waiting_graph import waits_svg
+from engine.report.waiting_lines import FRONT_COLUMNS, about, front_row, suspect_line, unknown_lines, wait_line
 from engine.report.words import branch_word, when, word
 
 SHOWN_FACTS = 200
@@ -39,11 +40,12 @@ def to_html(report: Report, warn: Callable[[str], None] | None = None) -> str:
         report=report,
         lang="zh-CN" if language == "zh" else "en",
         lanes=draw(report["timeline"], first),
-        svg=_picture(report, warn),
+        svg=_drawn(to_svg, {**report, "waits": None}, warn),
         suspects=list(dict.fromkeys(suspect_name(item, language) for item in report["suspects"])),
         tree=_tree(report),
         evidence=_evidence(report),
         waits=_waits(report, language),
+        waits_svg=_drawn(waits_svg, report, None),
         say=lambda key: word(language, key),
         branch_word=lambda branch: branch_word(language, branch),
         when=lambda span: when(span, language),
@@ -60,6 +62,7 @@ def _waits(report: Report, language: str) -> dict[str, Any] | None:
     return {
         **section,
         "about": list(about(section, language)),
+        "unknown_lines": list(unknown_lines(section, language)),
         "suspect_lines": [suspect_line(item, language) for item in section["suspects"]],
         "columns": [word(language, name) for name in FRONT_COLUMNS],
         "rows": [front_row(item, language) for item in section["fronts"][:SHOWN_ROWS]],
@@ -68,13 +71,17 @@ def _waits(report: Report, language: str) -> dict[str, Any] | None:
     }
 
 
-def _picture(report: Report, warn: Callable[[str], None] | None) -> Markup | None:
-    """Graphviz escapes what it draws, so its SVG goes in as it is."""
+def _drawn(
+    drawing: Callable[[Report], str | None], report: Report, warn: Callable[[str], None] | None
+) -> Markup | None:
+    """A picture; Graphviz escapes what it draws, so its SVG goes in as it is."""
     try:
-        drawn = to_svg(report)
+        drawn = drawing(report)
     except DotMissingError as error:
         if warn is not None:
             warn(str(error))
+        return None
+    if drawn is None:
         return None
     return Markup(drawn.replace("<svg ", '<svg class="reasoning" ', 1))  # noqa: S704 - dot escapes every label
 

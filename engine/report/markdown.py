@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from engine.report.citations import Report, cited
 from engine.report.text import suspect_name
-from engine.report.waiting_lines import FRONT_COLUMNS, about, front_row, suspect_line, wait_line
+from engine.report.waiting_lines import FRONT_COLUMNS, about, front_row, suspect_line, unknown_lines, wait_line
 from engine.report.words import when, word
 
 SHOWN_HYPOTHESES = 8
@@ -66,8 +66,7 @@ def _waits(report: Report, language: str) -> Iterable[str]:
     yield escape("; ".join(about(section, language)))
     yield ""
     yield from (f"- {escape(suspect_line(item, language))}" for item in section["suspects"][:SHOWN_ROWS])
-    if section["undecided"]:
-        yield f"- {escape(section['undecided'])}: {word(language, 'undecided')}"
+    yield from (f"- {escape(line)}" for line in unknown_lines(section, language))
     yield ""
     yield f"| {' | '.join(word(language, name) for name in FRONT_COLUMNS)} |"
     yield "|" + "---|" * len(FRONT_COLUMNS)

@@ -1,4 +1,4 @@
-"""The reasoning as a picture: facts on the left, rules in the middle, causes on the right.
+"""The reasoning as a picture: facts on the left, rules in the middle, causes on the right; apart, who waits for whom.
 
 Facts of one kind are drawn one by one up to a handful and folded into one node beyond, so that a thousand ranks stay
 readable.
@@ -14,11 +14,14 @@ from typing import Any
 import graphviz
 
 from engine.report.citations import Report, cited, linked
+from engine.report.drawing import GUILTY, LABEL_WIDTH, DotMissingError, escape, new_graph, svg_of, wrap
+from engine.report.waiting_graph import draw_waits, has_picture
 from engine.report.words import when, word
+
+__all__ = ["DotMissingError", "to_dot", "to_svg"]
 
 DRAWN_CAUSES = 5
 DRAWN_ALONE = 3
-LABEL_WIDTH = 44
 
 BRANCH_COLOURS = {"job": "#dbe9f6", "comm": "#e6dff0", "host": "#fde4cf", "nic": "#dcefdc", "switch": "#fbf0c4"}
 STATUS_COLOURS = {
@@ -28,11 +31,6 @@ STATUS_COLOURS = {
     "undetermined": "#6b6b6b",
     "ruled_out": "#9a9a9a",
 }
-FONT = "Helvetica,Noto Sans CJK SC,WenQuanYi Zen Hei,sans-serif"
-
-
-class DotMissingError(RuntimeError):
-    """Graphviz' program ``dot`` is not installed, so no SVG can be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +54,7 @@ def to_svg(report: Report) -> str:
     Raises:
         DotMissingError: ``dot`` is not on the PATH.
     """
-    try:
-        drawn: str = _graph(report).pipe(format="svg", encoding="utf-8")
-    except graphviz.ExecutableNotFound as error:
-        raise DotMissingError(
-            "dot is not installed: no SVG is drawn (Debian: apt-get install graphviz); --format dot gives the text"
-        ) from error
-    return drawn[drawn.index("<svg") :]
+    return svg_of(_graph(report))
 
 
 def _graph(report: Report) -> graphviz.Digraph:
@@ -74,16 +66,17 @@ def _graph(report: Report) -> graphviz.Digraph:
     nodes = _fold([fact for fact in report["facts"] if fact["id"] in shown], language)
     home = {fact: node.id for node in nodes for fact in node.facts}
     first = (report["first_fault"] or {}).get("fact")
-    graph = graphviz.Digraph("reasoning")
-    graph.attr(rankdir="LR", ranksep="0.5", nodesep="0.18", fontname=FONT)
-    graph.attr("node", fontname=FONT, fontsize="10", shape="box", style="rounded,filled", color="#7a7a7a")
-    graph.attr("edge", fontname=FONT, fontsize="8", color="#7a7a7a", arrowsize="0.6")
+    graph = new_graph("reasoning")
     for node in nodes:
-        thick = {"color": "#b3261e", "penwidth": "2.4"} if first in node.facts else {}
-        graph.node(node.id, _escape(node.label), fillcolor=BRANCH_COLOURS.get(node.branch, "#eeeeee"), **thick)
+        thick = {"color": GUILTY, "penwidth": "2.4"} if first in node.facts else {}
+        graph.node(node.id, escape(node.label), fillcolor=BRANCH_COLOURS.get(node.branch, "#eeeeee"), **thick)
     _draw_links(graph, links, home)
     for item in causes:
         _draw_cause(graph, item, home, language)
+    if has_picture(report):
+        with graph.subgraph(name="cluster_waits") as part:
+            part.attr(label=escape(word(language, "waits")), style="dashed", color="#7a7a7a", fontsize="11")
+            draw_waits(part, report)
     return graph
 
 
@@ -98,13 +91,13 @@ def _draw_links(graph: graphviz.Digraph, links: Iterable[Mapping[str, Any]], hom
 
 def _draw_cause(graph: graphviz.Digraph, item: Mapping[str, Any], home: Mapping[str, str], language: str) -> None:
     colour = STATUS_COLOURS[item["status"]]
-    label = f"{item['id']}\n{_wrap(item['title'])}\n{word(language, item['status'])} {item['score']:+.1f}"
-    graph.node(f"cause {item['id']}", _escape(label), fillcolor="white", color=colour, fontcolor=colour, penwidth="2")
+    label = f"{item['id']}\n{wrap(item['title'])}\n{word(language, item['status'])} {item['score']:+.1f}"
+    graph.node(f"cause {item['id']}", escape(label), fillcolor="white", color=colour, fontcolor=colour, penwidth="2")
     for part, style in (("for", "solid"), ("against", "dotted")):
         for evidence in item[part]:
             rule = f"rule {evidence['rule']}"
             short = evidence["rule"].rpartition("/")[2]
-            graph.node(rule, _escape(short), shape="plain", style="", fontsize="9", fontcolor="#555555")
+            graph.node(rule, escape(short), shape="plain", style="", fontsize="9", fontcolor="#555555")
             for node in sorted({home[fact] for fact in evidence["facts"] if fact in home}):
                 graph.edge(node, rule, style=style)
             width = {"decisive": "2.6", "strong": "1.8", "moderate": "1.2", "weak": "0.7"}[evidence["strength"]]
@@ -125,7 +118,7 @@ def _fold(facts: Iterable[Mapping[str, Any]], language: str) -> list[Node]:
         count = sum(fact["count"] for fact in group)
         ranks = {rank for fact in group for rank in fact["ranks"]}
         hosts = {fact["host"] for fact in group if fact["host"]}
-        lines = [_wrap(group[0]["meaning"]), f"{count} ×"]
+        lines = [wrap(group[0]["meaning"]), f"{count} ×"]
         if ranks:
             lines.append(f"{len(ranks)} {word(language, 'ranks')}")
         if hosts:
@@ -142,7 +135,7 @@ def _label(fact: Mapping[str, Any], language: str) -> str:
         where.append(f"{word(language, 'rank')} {fact['ranks'][0]}")
     elif fact["ranks"]:
         where.append(f"{len(fact['ranks'])} {word(language, 'ranks')}")
-    lines = [_wrap(fact["meaning"]), " ".join(part for part in where if part)]
+    lines = [wrap(fact["meaning"]), " ".join(part for part in where if part)]
     known = fact["onset"]["earliest"] or fact["onset"]["latest"]
     lines.append(when(fact["onset"], language) if known else "")
     lines.append(f"{_tail(fact['source']['path'])}:{fact['source']['line']}")
@@ -151,19 +144,3 @@ def _label(fact: Mapping[str, Any], language: str) -> str:
 
 def _tail(path: str) -> str:
     return path if len(path) <= LABEL_WIDTH else "…" + path[-LABEL_WIDTH + 1 :]
-
-
-def _wrap(text: str) -> str:
-    """Break at blanks; text without blanks (Chinese) by width."""
-    lines = [""]
-    for part in text.split(" "):
-        if lines[-1] and len(lines[-1]) + len(part) + 1 > LABEL_WIDTH:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {part}".strip()
-    return "\n".join(line[i : i + LABEL_WIDTH] for line in lines for i in range(0, max(len(line), 1), LABEL_WIDTH))
-
-
-def _escape(label: str) -> str:
-    """A label whose backslashes are text and whose line ends are drawn left-aligned."""
-    escaped = str(graphviz.escape(label))
-    return escaped.replace("\n", "\\l") + "\\l" if "\n" in label else escaped

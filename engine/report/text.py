@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.report.citations import Report
-from engine.report.waiting_lines import FRONT_COLUMNS, about, front_row, suspect_line, wait_line
+from engine.report.waiting_lines import FRONT_COLUMNS, about, front_row, suspect_line, unknown_lines, wait_line
 from engine.report.words import when, word
 
 COLOURS = {
@@ -102,8 +102,7 @@ def _waits(report: Report, console: Console, language: str) -> None:
     console.print(Padding(Text(section["conclusion"], style="bold"), (0, 0, 0, 2)))
     console.print(Padding(Text("; ".join(about(section, language)), style="dim"), (0, 0, 0, 2)))
     _list(console, [suspect_line(item, language) for item in section["suspects"][:SHOWN_SUSPECTS]])
-    if section["undecided"]:
-        _list(console, [f"{section['undecided']}: {word(language, 'undecided')}"])
+    _list(console, list(unknown_lines(section, language)))
     table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
     for name in FRONT_COLUMNS:
         table.add_column(word(language, name), overflow="fold")

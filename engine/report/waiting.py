@@ -6,7 +6,7 @@ Ten thousand ranks make a few rows: groups of one description in one situation a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from engine.facts.collectives import spoken
@@ -19,6 +19,8 @@ MOST_ROWS = 200
 
 MOST_NAMES = 6
 MOST_SUSPECTS = 64
+MOST_AHEAD = 16
+"""Rows that one row leads to."""
 
 Say = Callable[[Text], str]
 
@@ -40,6 +42,7 @@ def waits_section(waits: Waits | None, say: Say) -> dict[str, Any] | None:
         "asked_first": spoken(waits.asked_first),
         "suspects": [_suspect(item, say) for item in waits.suspects[:MOST_SUSPECTS]],
         "undecided": spoken(waits.undecided),
+        "lost_hosts": [{"host": item.host, "ranks": spoken(item.ranks)} for item in waits.lost_hosts[:MOST_ROWS]],
         "circles": [{"ranks": spoken(item.ranks, 12), "operations": list(item.operations)} for item in waits.circles],
         "mismatches": [
             {
@@ -145,7 +148,33 @@ def _waits(waits: Waits) -> list[dict[str, Any]]:
         kind = item.call.partition(" ")[0]
         rows[item.description or item.name, kind, item.standing, held, alone, bool(item.unknown)].append(item)
     ordered = sorted(rows.values(), key=lambda items: _wait_order(items, guilty))
-    return [_wait(items) for items in ordered]
+    made = [_wait(items) for items in ordered]
+    named = {item.rank: item for item in waits.suspects}
+    for row, items, ahead in zip(made, ordered, _chains(ordered), strict=True):
+        row["leads_to"] = ahead
+        row["suspects"] = _ends(items, named)
+    return made
+
+
+def _chains(ordered: Sequence[Sequence[Wait]]) -> list[list[int]]:
+    """For each row the rows in which the ranks wait that it waits for; of those that a report holds."""
+    home: dict[int, set[int]] = defaultdict(set)
+    for number, items in enumerate(ordered[:MOST_ROWS]):
+        for item in items:
+            for rank in item.waiting:
+                home[rank].add(number)
+    return [
+        sorted({row for item in items for rank in item.awaited for row in home.get(rank, ())})[:MOST_AHEAD]
+        for items in ordered
+    ]
+
+
+def _ends(items: Sequence[Wait], named: Mapping[int, Suspected]) -> list[int]:
+    """The suspects that a row waits for, and those who are in its operation in a wrong way."""
+    awaited = _union(item.awaited for item in items) | _union(item.unknown for item in items)
+    wheres = {(item.group, item.seq) for item in items if item.seq >= 0}
+    ends = {rank for rank, item in named.items() if rank in awaited or (item.group, item.seq) in wheres}
+    return sorted(ends)[:MOST_SUSPECTS]
 
 
 def _wait_order(items: Sequence[Wait], guilty: set[int]) -> tuple[object, ...]:

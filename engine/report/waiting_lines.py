@@ -29,12 +29,20 @@ def suspect_line(item: Mapping[str, Any], language: str) -> str:
     return f"{word(language, 'rank')} {item['rank']}{host}: {item['why']}"
 
 
+def unknown_lines(section: Section, language: str) -> Iterator[str]:
+    """Ranks in which the chains end and of which nothing is known, and hosts from which nothing came."""
+    if section["undecided"]:
+        yield f"{section['undecided']}: {word(language, 'undecided')}"
+    for item in section["lost_hosts"]:
+        yield f"{item['host']} ({word(language, 'rank')} {item['ranks']}): {word(language, 'lost_host')}"
+
+
 FRONT_COLUMNS = ("group", "front", "launched", "began", "finished", "standing")
 
 
 def front_row(item: Mapping[str, Any], language: str) -> tuple[str, ...]:
     """A row of the table of fronts, by :data:`FRONT_COLUMNS`."""
-    operation = _operation(item)
+    operation = operation_of(item)
     members = item["members"]
     return (
         _groups(item),
@@ -46,7 +54,8 @@ def front_row(item: Mapping[str, Any], language: str) -> tuple[str, ...]:
     )
 
 
-def _operation(item: Mapping[str, Any]) -> str:
+def operation_of(item: Mapping[str, Any]) -> str:
+    """The operation of a row."""
     number = f"#{item['seq']}" if item["seq"] is not None else ""
     return f"{item['call']} {number}".strip()
 
@@ -65,12 +74,17 @@ def _standing(item: Mapping[str, Any], language: str) -> str:
     return f"{text}: {shown}" if shown else text
 
 
-def wait_line(item: Mapping[str, Any], language: str) -> str:
-    """An edge of the folded graph: who waits, in what, for whom."""
+def group_of(item: Mapping[str, Any]) -> str:
+    """The group of a row of the folded graph, or how many groups of one description it stands for."""
     described = item["description"] if item["description"] not in ("", "undefined") else ""
     group = " ".join(dict.fromkeys(part for part in (described, item["group"]) if part)) or "?"
-    group = group if item["groups"] == 1 else f"{item['groups']} x {group}"
-    operation = _operation(item)
+    return group if item["groups"] == 1 else f"{item['groups']} x {group}"
+
+
+def wait_line(item: Mapping[str, Any], language: str) -> str:
+    """An edge of the folded graph: who waits, in what, for whom."""
+    group = group_of(item)
+    operation = operation_of(item)
     if item["standing"] == "mismatch":
         awaited = word(language, "standing_mismatch")
     elif item["awaited"] or item["unknown"]:

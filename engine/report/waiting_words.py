@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from engine.facts.collectives import spoken
 from engine.facts.waits import Suspected, Waits
@@ -29,11 +29,7 @@ def conclusion(waits: Waits) -> Text:
             f"在进程组 {where} 的序号 {unequal.seq} 上各 rank 的调用不一致；没有多数，不指认任何 rank",
         )
     if waits.undecided:
-        ranks = spoken(waits.undecided)
-        return Text(
-            f"The chains of waiting end in ranks of which nothing is known ({ranks}); which one it is is not told",
-            f"等待链止于没有任何信息的 rank（{ranks}）；无法判断是哪一个",
-        )
+        return _undecided(waits)
     if waits.stalled:
         item = waits.stalled[0]
         where = _name(item.description, item.name)
@@ -45,6 +41,29 @@ def conclusion(waits: Waits) -> Text:
         )
     return Text(
         "The states of the ranks do not show who holds the others up", "各 rank 的状态不能说明是谁拖住了其他 rank"
+    )
+
+
+def _undecided(waits: Waits) -> Text:
+    """The chains end in ranks of which nothing is known: of one host, several, or a single one."""
+    ranks = spoken(waits.undecided)
+    for item in waits.lost_hosts:
+        if set(waits.undecided) <= set(item.ranks):
+            return Text(
+                f"The chains of waiting end in host {item.host}: its ranks {spoken(item.ranks)} left neither a dump "
+                "nor a line. The host is lost, or its files were not collected",
+                f"等待链止于主机 {item.host}：其 rank {spoken(item.ranks)} 既无转储也无日志。"
+                "主机丢失，或其文件未被收集",
+            )
+    if len(waits.undecided) == 1:
+        return Text(
+            f"The chains of waiting end in rank {ranks}, of which nothing is known: it is gone, or it waits like the "
+            "others and its dump was not collected",
+            f"等待链止于 rank {ranks}，但没有它的任何信息：它可能已消失，也可能同样在等待而转储未被收集",
+        )
+    return Text(
+        f"The chains of waiting end in ranks of which nothing is known ({ranks}); which one it is is not told",
+        f"等待链止于没有任何信息的 rank（{ranks}）；无法判断是哪一个",
     )
 
 
@@ -73,8 +92,8 @@ def reason(item: Suspected) -> Text:
             f"在 {where} 中发起的操作少于其他 rank：缺 {number.strip() or zh_call}",
         ),
         "no_report": Text(
-            f"left neither a dump nor a line; {call}{number} of {where} waits for it",
-            f"既无转储也无日志；{where} 的 {zh_call}{number} 在等待它",
+            f"left no dump, and {_SIGNS[item.sign].en}; {call}{number} of {where} waits for it",
+            f"没有转储，且{_SIGNS[item.sign].zh}；{where} 的 {zh_call}{number} 在等待它",
         ),
         "mismatch": Text(
             f"issued {item.found or '?'} as{number or ' the next call'} of {where} where the others issued {call}",
@@ -92,7 +111,28 @@ def reason(item: Suspected) -> Text:
         if item.waiting
         else Text("", "")
     )
-    return Text(told.en + waiting.en + stack.en, told.zh + waiting.zh + stack.zh)
+    steps = _steps(item)
+    return Text(told.en + waiting.en + stack.en + steps.en, told.zh + waiting.zh + stack.zh + steps.zh)
+
+
+_SIGNS: Mapping[str | None, Text] = {
+    "dead": Text("the library calls it dead", "通信库判定其已死"),
+    "unresponsive": Text("the library gets no answer from it", "通信库得不到其响应"),
+    "ended": Text("its process ended for a reason of its own", "其进程因自身原因结束"),
+    "silent": Text("its log does not report what the others report", "其日志没有上报其他 rank 都上报的内容"),
+    None: Text("nothing else is known of it", "没有其他信息"),
+}
+"""What speaks against a rank that left no dump."""
+
+
+def _steps(item: Suspected) -> Text:
+    """The last step of a rank that is behind all others."""
+    if item.step is None:
+        return Text("", "")
+    return Text(
+        f"; its last step line is {item.step}, those of all others {item.others_step} or later",
+        f"；其最后的步数为 {item.step}，其他 rank 均不小于 {item.others_step}",
+    )
 
 
 def separating(waits: Waits) -> Iterator[Text]:

@@ -92,8 +92,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "standing_waits_elsewhere": "its late members wait elsewhere",
         "standing_idle": "nobody waits",
         "nothing_known": "nothing known",
+        "waits_picture": "Drawing of who waits for whom",
         "separating": "What separates the explanations",
-        "undecided": "one of these holds the others up",
+        "undecided": "nothing is known of these; gone, or waiting like the others",
+        "lost_host": "no dump and no line of the whole host: it is lost, or its files were not collected",
         "fronts": "Fronts of the groups",
     },
     "zh": {
@@ -182,8 +184,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "standing_waits_elsewhere": "迟到成员在别处等待",
         "standing_idle": "无人等待",
         "nothing_known": "无信息",
+        "waits_picture": "等待关系图",
         "separating": "如何区分各种解释",
-        "undecided": "其中之一拖住了其他 rank",
+        "undecided": "没有任何信息：可能已消失，也可能与其他 rank 一样在等待",
+        "lost_host": "整台主机既无转储也无日志：主机丢失，或其文件未被收集",
         "fronts": "各进程组的前沿",
     },
 }

@@ -1,81 +1,65 @@
 """NCCL's library state report (RAS, ``ncclras``, 2.24 to 2.30) as text: ranks with fewer operations, dead or missing.
 
-The report lists outliers only. A rank is behind where it launched fewer operations than most ranks; one ahead is
-not named. Its JSON form is another source.
+The report lists outliers only. A rank is behind where it launched fewer operations than most ranks; one ahead is not
+named, and without a majority nobody is. Where a file holds the whole report, its counts go to the comparison of all
+ranks by a reader of their own (``ncclras_text``). Its JSON form is another source.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context, Sample
+from facts_adapters.comm._ras_text import COUNTS, DEAD, HEADER, MISSING, Finding, Listed, findings
 from facts_adapters.text.blocks import Block, BlockReader
 
 MOST_RANKS = 64
 
-_COUNTS = re.compile(r"Communicator ranks have different (?P<op>\w+) operation counts")
-_MANY = re.compile(
-    r"\b(?P<ranks>\d{1,9}) ranks? (?:have|has) (?:launched up to operation (?P<at>\d+)|not launched any)"
-)
-_ONE = re.compile(r"Rank (?P<rank>\d+) has (?:launched up to operation (?P<at>\d+)|not launched any operations)")
-_DEAD = re.compile(r"\b(?P<count>\d{1,9}) job process(?:es|\(es\))? considered dead")
-_PROCESS = re.compile(r"[Pp]rocess (?P<pid>\d+) on node (?P<node>[^\s,]+)")
-_MISSING = re.compile(r"Missing communicator data from (?P<count>\d+) rank\(s\)")
-_RANK = re.compile(r"Rank (?P<rank>\d+) -- ")
-
 
 def begins(message: str) -> bool:
-    """True for the line that opens one finding of the report."""
-    return any(pattern.search(message) for pattern in (_COUNTS, _DEAD, _MISSING))
+    """True for the line that opens one finding of the report, and for the heading of a communicator's."""
+    return any(pattern.search(message) for pattern in (COUNTS, DEAD, MISSING)) or HEADER.match(message) is not None
 
 
-def continues(_so_far: Sequence[str], message: str) -> bool:
-    """True for the indented lines of the finding."""
-    return message[:1] in (" ", "\t") and bool(message.strip()) and not begins(message)
+def continues(so_far: Sequence[str], message: str) -> bool:
+    """True for the indented lines of the finding; below the heading of a communicator for all its findings."""
+    if HEADER.match(so_far[0]):
+        return not message.strip() or message[0].isspace()
+    return message[:1].isspace() and bool(message.strip()) and not begins(message)
 
 
 def read(block: Block, _context: Context) -> Iterator[Observation]:
     """``comm.rank_behind`` of ranks that launched less or have no data, ``comm.heartbeat_lost`` of dead ones."""
-    first = block.lines[0].text
-    counts = _COUNTS.search(first)
-    if counts:
-        yield from _behind(block, counts["op"])
-    elif _DEAD.search(first):
-        for line in block.lines[1:]:
-            process = _PROCESS.search(line.text)
-            if process:
+    for finding in findings(block.lines):
+        if finding.what == "counts":
+            yield from _behind(block, finding)
+        elif finding.what == "dead":
+            for listed in finding.listed[:MOST_RANKS]:
                 fields: dict[str, Scalar] = {"status": "lost", "informer": "ras"}
-                yield Observation("comm.heartbeat_lost", block.source(line.number), fields, peer=process["node"])
-    else:
-        for line in block.lines[1 : MOST_RANKS + 1]:
-            rank = _RANK.search(line.text)
-            if rank:
-                yield Observation(
-                    "comm.rank_behind", block.source(line.number), {"how": "no_report"}, rank=int(rank["rank"])
-                )
+                yield Observation("comm.heartbeat_lost", block.source(listed.line), fields, peer=listed.node)
+        elif finding.what in ("missing", "processes"):
+            for listed in finding.listed[:MOST_RANKS]:
+                yield _told(block, finding, listed, {"how": "no_report"})
 
 
-def _behind(block: Block, operation: str) -> Iterator[Observation]:
+def _told(block: Block, finding: Finding, listed: Listed, fields: dict[str, Scalar]) -> Observation:
+    """A rank that is behind. Row 0 of the summary holds the largest communicators; ranks of others are their own."""
+    if finding.hash:
+        fields["pg"] = finding.hash
+    rank = None if finding.group else listed.rank
+    return Observation("comm.rank_behind", block.source(listed.line), fields, host=listed.node, rank=rank)
+
+
+def _behind(block: Block, finding: Finding) -> Iterator[Observation]:
     votes: dict[int, int] = {}
-    single: list[tuple[int, int, int]] = []
-    for line in block.lines[1:]:
-        one, many = _ONE.search(line.text), _MANY.search(line.text)
-        if one:
-            single.append((line.number, int(one["rank"]), int(one["at"] or -1)))
-        elif many:
-            votes[int(many["at"] or -1)] = votes.get(int(many["at"] or -1), 0) + int(many["ranks"])
-    for _, _, at in single:
-        votes[at] = votes.get(at, 0) + 1
-    if not votes:
-        return
-    most = max(votes.values())
-    usual = max(at for at, count in votes.items() if count == most)
-    for number, rank, at in single[:MOST_RANKS]:
-        if at < usual:
-            fields: dict[str, Scalar] = {"how": "fewer_operations", "op": operation, "seq": at + 1}
-            yield Observation("comm.rank_behind", block.source(number), fields, rank=rank)
+    for item in finding.sets:
+        votes[item.at] = votes.get(item.at, 0) + item.count
+    usual = next((at for at, count in votes.items() if 2 * count > sum(votes.values())), -1)
+    behind = [(item.at, listed) for item in finding.sets if item.at < usual for listed in item.listed]
+    for at, listed in behind[:MOST_RANKS]:
+        fields: dict[str, Scalar] = {"how": "fewer_operations", "op": finding.operation, "seq": at + 1}
+        yield _told(block, finding, listed, fields)
 
 
 _REPORT = """\
@@ -84,11 +68,11 @@ Errors
 ======
 
 DEAD
-  1 job process(es) considered dead (unreachable via the RAS network)
+  1 job process is considered dead (unreachable via the RAS network)
   Process 3487984 on node 10.0.0.9 managing GPU 5
 
 #0-0 (cf264af53edbe986) INCOMPLETE
-  Missing communicator data from 1 rank(s)
+  Missing communicator data from 1 rank
   Rank 21 -- GPU 5 managed by process 3487984 on node 10.0.0.9
 
 Warnings
@@ -103,7 +87,7 @@ Warnings
 
 BLOCK = BlockReader(
     name="library_state_report",
-    literals=("operation counts", "considered dead", "Missing communicator data from"),
+    literals=("operation counts", "considered dead", "Missing communicator data from", ") INCOMPLETE", ") MISMATCH"),
     begins=begins,
     continues=continues,
     read=read,
@@ -113,8 +97,11 @@ BLOCK = BlockReader(
             _REPORT,
             (
                 ("comm.heartbeat_lost", {"peer": "10.0.0.9", "status": "lost"}),
-                ("comm.rank_behind", {"rank": 21, "how": "no_report"}),
-                ("comm.rank_behind", {"rank": 7, "how": "fewer_operations", "op": "AllReduce", "seq": 1025}),
+                ("comm.rank_behind", {"rank": 21, "how": "no_report", "host": "10.0.0.9", "pg": "cf264af53edbe986"}),
+                (
+                    "comm.rank_behind",
+                    {"rank": 7, "how": "fewer_operations", "op": "AllReduce", "seq": 1025, "host": "10.0.0.3"},
+                ),
             ),
             path="ras.txt",
         ),

@@ -88,6 +88,60 @@ def test_lost_dumps_alone_name_no_rank(tmp_path: Path) -> None:
     assert {rank for fact in missing for rank in fact["ranks"]} == case.guilty | set(lost)
 
 
+def test_the_lost_dump_of_a_stalled_operation_accuses_nobody(tmp_path: Path) -> None:
+    case = hanging("stall of one operation", 2)
+    lost = max(case.dumps)
+    del case.dumps[lost]
+    report = report_of(bundle(tmp_path, case))
+    assert report["suspects"] == []
+    assert report["waits"]["suspects"] == []
+    assert report["verdict"]["outcome"] in ("insufficient_evidence", "candidates")
+    assert not [fact for fact in report["facts"] if fact["kind"] == "comm.rank_absent"]
+
+
+FAILED = """\
+============================================================
+train.py FAILED
+------------------------------------------------------------
+Failures:
+  <NO_OTHER_FAILURES>
+------------------------------------------------------------
+Root Cause (first observed failure):
+[0]:
+  time      : 2026-05-12_11:34:00
+  host      : {host}
+  rank      : {rank} (local_rank: {local})
+  exitcode  : -9 (pid: 4130)
+  error_file: <N/A>
+  traceback : Signal 9 (SIGKILL) received by PID 4130
+============================================================
+"""
+
+
+def test_a_killed_rank_is_named_where_its_end_is_told(tmp_path: Path) -> None:
+    case = hanging("rank killed", 2)
+    (guilty,) = case.guilty
+    place = bundle(tmp_path, case)
+    assert report_of(place)["waits"]["undecided"] == str(guilty)
+    log = place / "logs" / f"node{guilty // PER_HOST:02d}" / "launcher.log"
+    log.write_text(FAILED.format(host=log.parent.name, rank=guilty, local=guilty % PER_HOST), encoding="utf-8")
+    report = report_of(place)
+    (suspect,) = report["waits"]["suspects"]
+    assert (suspect["rank"], suspect["how"], report["waits"]["undecided"]) == (guilty, "no_report", "")
+    assert "ended for a reason of its own" in suspect["why"]
+
+
+def test_a_host_from_which_nothing_came_is_told_as_one(tmp_path: Path) -> None:
+    case = hanging("rank killed", 3)
+    node = next(iter(case.guilty)) // PER_HOST
+    case.dumps = {rank: data for rank, data in case.dumps.items() if rank // PER_HOST != node}
+    report = report_of(bundle(tmp_path, case))
+    ranks = f"{node * PER_HOST}-{node * PER_HOST + PER_HOST - 1}"
+    assert report["waits"]["lost_hosts"] == [{"host": f"node{node:02d}", "ranks": ranks}]
+    assert f"host node{node:02d}: its ranks {ranks}" in report["waits"]["conclusion"]
+    assert report["suspects"] == []
+
+
 WATCHDOG = (
     "[rank{rank}]:[E512 11:33:07.000000001 ProcessGroupNCCL.cpp:629] [Rank {rank}] Watchdog caught collective "
     "operation timeout: WorkNCCL(SeqNum={seq}, OpType=ALLREDUCE, NumelIn={numel}, NumelOut={numel}, "

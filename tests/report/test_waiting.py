@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
 from array import array
 from pathlib import Path
 from random import Random
@@ -15,9 +16,12 @@ import knowledge
 from engine.facts.collectives import COMPLETED, STARTED, GroupState, call_number
 from engine.facts.model import Source
 from engine.facts.waits import analyse
+from engine.report.drawing import GUILTY
 from engine.report.html import to_html
 from engine.report.markdown import to_markdown
+from engine.report.reasoning import to_dot, to_svg
 from engine.report.waiting import MOST_ROWS, waits_section
+from engine.report.waiting_graph import DRAWN_ROWS, waits_svg
 from engine.rules.model import Text
 from tests.facts.waits.dumps import Recorder
 from tests.facts.waits.reading import analysed
@@ -122,6 +126,82 @@ def test_ten_thousand_ranks_stay_readable() -> None:
     part = text[text.index("Who waits") : text.index("Hypotheses")]
     assert len(part.splitlines()) < 20
     assert len(json.dumps(section)) < 4_000
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_the_drawing_leads_along_the_chain_to_the_suspects(scenario: str) -> None:
+    made = with_section(scenario)
+    section, dot = made["waits"], to_dot(made)
+    assert "subgraph cluster_waits" in dot
+    for number, row in enumerate(section["waits"][:DRAWN_ROWS]):
+        assert all(f'"wait {number}" -> "wait {ahead}"' in dot for ahead in row["leads_to"] if ahead < DRAWN_ROWS)
+        assert all(f'"wait {number}" -> "suspect {rank}"' in dot for rank in row["suspects"])
+        assert set(row["suspects"]) <= {item["rank"] for item in section["suspects"]}
+    suspects = {item["rank"] for item in section["suspects"]}
+    assert suspects == {rank for row in section["waits"] for rank in row["suspects"]}
+    reached, work = set(), [0]
+    while work:
+        number = work.pop()
+        if number not in reached:
+            reached.add(number)
+            work += section["waits"][number]["leads_to"]
+    if scenario == "rank blocked in user code":
+        assert any(row["leads_to"] for row in section["waits"])
+        assert any(section["waits"][number]["suspects"] for number in reached)
+    elif scenario == "rank killed":
+        assert "nothing known" in dot
+
+
+def test_the_drawing_stands_folded_in_the_page_and_apart_in_the_svg() -> None:
+    made = with_section("rank blocked in user code")
+    page = to_html(made)
+    drawing = page[page.index("<details><summary>Drawing of who waits for whom") :]
+    drawing = drawing[: drawing.index("</details>")]
+    (suspect,) = made["waits"]["suspects"]
+    ET.fromstring(drawing[drawing.index("<svg") : drawing.index("</svg>") + 6])
+    assert f"rank {suspect['rank']}" in drawing
+    assert GUILTY in drawing
+    rest = page[page.index("</details>") :]
+    assert "suspect " not in rest
+    assert "cluster_waits" in to_svg(made)
+    assert "cluster_waits" not in to_dot(killed())
+    assert "Drawing of who" not in to_html(killed())
+
+
+def test_names_from_dumps_cannot_break_out_of_the_drawing() -> None:
+    states = wide(2, 2)
+    for state in states:
+        state.group, state.description = f'{HOSTILE}"];x[{state.group}', HOSTILE * 40
+        state.words = dict.fromkeys(state.words, "\\N<b>" + HOSTILE)
+    made = {**killed(), "waits": waits_section(analyse(states), english)}
+    drawing = waits_svg(made)
+    assert drawing is not None
+    root = ET.fromstring(drawing)
+    assert not [item for item in root.iter() if "script" in item.tag]
+    assert len([item for item in root.iter() if item.get("class") == "node"]) == 2
+
+
+def test_the_drawing_of_ten_thousand_ranks_is_small() -> None:
+    made = {**killed(), "waits": waits_section(analyse(wide(1_250)), english)}
+    dot = to_dot(made)
+    part = dot[dot.index("subgraph cluster_waits") :]
+    assert part.count("[") < 12
+    assert '"suspect 9999"' in part
+    assert max(map(len, part.splitlines())) < 600
+
+
+def test_a_drawing_of_many_rows_is_cut_and_says_so() -> None:
+    states = wide(300, 2)
+    for state in states:
+        if state.group != "0":
+            state.description = f"own {state.group}"
+            state.last_completed = 2
+            state.states[2] = STARTED
+    made = {**killed(), "waits": waits_section(analyse(states), english)}
+    part = to_dot(made)
+    assert part.count('"wait 11" [') == 1
+    assert '"wait 12" [' not in part
+    assert "… " in part[part.index("more waits") :]
 
 
 def test_rows_are_bounded() -> None:

@@ -6,12 +6,13 @@
 from engine.facts.waits.analysis import analyse
 from engine.facts.waits.facts import KINDS, observations_of
 from engine.facts.waits.logs import states_in_logs
-from engine.facts.waits.model import Circle, Front, Mismatch, Suspected, Wait, Waits
+from engine.facts.waits.model import Circle, Front, LostHost, Mismatch, Suspected, Wait, Waits
 
 __all__ = [
     "KINDS",
     "Circle",
     "Front",
+    "LostHost",
     "Mismatch",
     "Suspected",
     "Wait",

@@ -2,20 +2,21 @@
 
 A chain ends in a rank that is in no operation itself (it held the others up), in a rank of which nothing is known,
 in an operation that all members are in with unequal calls or with equal ones, or in a circle. A rank is named only
-where the states determine it: one without a dump only where every other rank has a whole one and all chains end in
-it.
+where the states determine it. One without a dump may be gone, or wait like the others in an operation that does not
+end: it is named only where something else speaks against it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 
 from engine.facts.collectives import COMPLETED, GroupState
 from engine.facts.model import Fact, Source
 from engine.facts.waits.graph import Graph, Node, Operation, build, ends, shortest_circle, waiting_for
+from engine.facts.waits.hints import HARD, hints_of
+from engine.facts.waits.homes import homes_of, lost_hosts
 from engine.facts.waits.mismatch import mismatches, odd_order
-from engine.facts.waits.model import Circle, Front, How, Mismatch, Suspected, Waits
+from engine.facts.waits.model import Circle, Front, How, Mismatch, Sign, Suspected, Waits
 from engine.facts.waits.positions import Positions, assemble, progress_at
 from engine.facts.waits.tables import front_of_operation, fronts_of, waits_of
 
@@ -34,78 +35,62 @@ WITH_ROOT = (
 NOWHERE = Source("", 0)
 
 
-def analyse(states: Iterable[GroupState], world: int | None = None, hints: Sequence[Fact] = ()) -> Waits:
-    """Compare the ranks. ``world`` is the number of ranks of the job; ``hints`` tell hosts, stacks and who asked first.
+def analyse(
+    states: Iterable[GroupState],
+    world: int | None = None,
+    hints: Sequence[Fact] = (),
+    nodes: Sequence[str] = (),
+    per_node: int | None = None,
+) -> Waits:
+    """Compare the ranks.
 
     The result does not depend on the order of the states, on clocks or on host names.
+
+    Args:
+        states: what each rank did in each group.
+        world: number of ranks of the job.
+        hints: facts that tell hosts, stacks and steps of ranks, who asked for dumps, and what speaks against a rank.
+        nodes: hosts of the job in their order.
+        per_node: ranks of one host.
     """
     positions = assemble(states, world)
-    own = [fact for fact in hints if fact.scope == "incident"]
-    for rank, host in _hosts(own).items():
+    known = hints_of(hints, positions.conditions)
+    for rank, host in known.hosts.items():
         positions.hosts.setdefault(rank, host)
-    graph = build(positions)
-    unequal = mismatches(positions)
-    analysis = _Analysis(positions, graph, unequal)
-    analysis.judge()
     members = {rank for group in positions.groups.values() for rank in group.members}
     recorded = positions.recorders
+    missing = tuple(sorted(members - recorded)) if recorded else ()
+    positions.hosts = homes_of(positions.hosts, members, nodes, per_node)
+    graph = build(positions)
+    unequal = mismatches(positions)
+    analysis = _Analysis(positions, graph, unequal, known.signs)
+    analysis.judge()
+    suspects = [known.told(item) for item in analysis.suspects]
     return Waits(
         ranks=len(positions.ranks),
         dumps=len(recorded),
-        missing=tuple(sorted(members - recorded)) if recorded else (),
+        missing=missing,
         broken=tuple(sorted((rank, how) for rank, how in positions.conditions.items() if rank in recorded)),
         fronts=tuple(fronts_of(positions, graph, unequal, analysis.circle_wheres)),
         waits=tuple(waits_of(positions, graph, unequal, analysis.circle_wheres)),
-        suspects=tuple(
-            sorted(_with_stacks(analysis.suspects, own), key=lambda item: (-item.waiting, item.rank, item.how))
-        ),
+        suspects=tuple(sorted(suspects, key=lambda item: (-item.waiting, item.rank, item.how))),
         mismatches=tuple(unequal),
         circles=tuple(analysis.circles),
         stalled=tuple(analysis.stalled),
         undecided=tuple(sorted(analysis.undecided)),
+        lost_hosts=lost_hosts(positions.hosts, missing, hints),
         overrun=positions.overrun,
-        asked_first=tuple(sorted(_asked_first(own))),
+        asked_first=known.asked_first,
     )
-
-
-def _hosts(facts: Iterable[Fact]) -> dict[int, str]:
-    """Rank to host where all facts agree."""
-    hosts: dict[int, set[str]] = {}
-    for fact in facts:
-        for rank in fact.ranks if fact.host else ():
-            hosts.setdefault(rank, set()).add(str(fact.host))
-    return {rank: min(names) for rank, names in hosts.items() if len(names) == 1}
-
-
-def _asked_first(facts: Iterable[Fact]) -> set[int]:
-    """Ranks whose watchdog asked for the dumps, as they or others say."""
-    asked: set[int] = set()
-    for fact in facts:
-        if fact.kind == "comm.dump_signal":
-            origin = fact.fields.get("origin_rank")
-            if isinstance(origin, int):
-                asked.add(origin)
-            elif fact.fields.get("origin") == "local":
-                asked.update(fact.ranks)
-    return asked
-
-
-def _with_stacks(suspects: Iterable[Suspected], facts: Iterable[Fact]) -> list[Suspected]:
-    """Where the suspects' stacks stand, if any were taken."""
-    stacks: dict[int, str] = {}
-    for fact in facts:
-        if fact.kind == "job.python_stack" and fact.fields.get("function"):
-            for rank in fact.ranks:
-                stacks.setdefault(rank, str(fact.fields["function"]))
-    return [replace(item, stands=stacks.get(item.rank, "")) for item in suspects]
 
 
 class _Analysis:
     """The ends of the chains of one incident, sorted by what they mean."""
 
-    def __init__(self, positions: Positions, graph: Graph, unequal: list[Mismatch]) -> None:
+    def __init__(self, positions: Positions, graph: Graph, unequal: list[Mismatch], signs: Mapping[int, Sign]) -> None:
         self.positions = positions
         self.graph = graph
+        self.signs = signs
         self.unequal = {(item.group, item.seq): item for item in unequal}
         self.suspects: list[Suspected] = []
         self.circles: list[Circle] = []
@@ -204,13 +189,20 @@ class _Analysis:
         if not demands:
             return
         silent = frozenset.union(*demands)
-        rank = min(silent)
-        if len(silent) == 1 and self._alone_without_dump(rank) and not blameless:
+        gone = [rank for rank in sorted(silent) if not blameless and self._is_gone(rank, alone=len(silent) == 1)]
+        for rank in gone:
             first = min((self.graph.operations[where] for where in self.graph.awaited[rank]), key=_directly)
             call = first.group.words_at(first.seq) if first.seq >= 0 else _transfer_words(first)
             self._suspect(rank, "no_report", first.group.key, first.seq, call)
-        elif len(silent) < len(self.positions.ranks):
+        if not gone and len(silent) <= len(self.positions.ranks):
             self.undecided.update(silent)
+
+    def _is_gone(self, rank: int, alone: bool) -> bool:
+        """Whether something speaks against a rank that left nothing: anything at all where all others left all."""
+        if rank in self.positions.recorders:
+            return False
+        sign = self.signs.get(rank)
+        return sign in HARD or (sign is not None and alone and self._alone_without_dump(rank))
 
     def _alone_without_dump(self, rank: int) -> bool:
         """Whether the rank left nothing and every other member a whole dump.
@@ -250,6 +242,7 @@ class _Analysis:
                 found,
                 aspect,
                 waiting_for(self.graph, rank) if waiting is None else waiting,
+                sign=self.signs.get(rank) if how == "no_report" else None,
             )
         )
 

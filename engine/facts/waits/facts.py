@@ -68,6 +68,8 @@ def _suspect(item: Suspected) -> Observation:
         return Observation("comm.operation_mismatch", item.source, fields, host=item.host, rank=item.rank)
     fields = {**_fields(item.name, item.seq, item.call), "waiting": item.waiting}
     if item.how == "no_report":
+        if item.sign:
+            fields["sign"] = item.sign
         return Observation("comm.rank_absent", item.source, fields, host=item.host, rank=item.rank)
     fields["how"] = item.how
     return Observation("comm.rank_behind", item.source, fields, host=item.host, rank=item.rank)
@@ -113,9 +115,10 @@ def _dumps(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:
     first = min((state.source for state in recorded), key=lambda source: (source.path, source.line))
     sources = {state.rank: state.source for state in recorded}
     conditions = [*((rank, "missing") for rank in waits.missing), *waits.broken]
+    homes = {rank: item.host for item in waits.lost_hosts for rank in item.ranks}
     for rank, condition in sorted(conditions):
         fields: dict[str, Scalar] = {"present": present, "expected": expected, "condition": condition}
-        yield Observation("comm.dump_missing", sources.get(rank, first), fields, rank=rank)
+        yield Observation("comm.dump_missing", sources.get(rank, first), fields, host=homes.get(rank), rank=rank)
 
 
 def _fronts(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:

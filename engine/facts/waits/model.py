@@ -20,6 +20,11 @@ what others have finished, the library counts fewer of its operations, nothing i
 than the others, or the same calls in another order."""
 
 
+Sign = Literal["dead", "unresponsive", "ended", "silent"]
+"""What speaks against a rank that left no dump: the library calls it dead or gets no answer from it, its process ended
+for a reason of its own, or its log does not report what the others report."""
+
+
 @dataclass(frozen=True, slots=True)
 class Front:
     """The earliest unfinished operation of a group, and how far its members came.
@@ -79,6 +84,12 @@ class Suspected:
     waiting: int = 0
     stands: str = ""
     """Where its stack stood, if one was taken."""
+    sign: Sign | None = None
+    """What else speaks against it, where it left no dump."""
+    step: int | None = None
+    """Its last step where it is behind those of all other ranks, else ``None``."""
+    others_step: int | None = None
+    """The last step of the rank that is next behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +117,14 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True)
+class LostHost:
+    """A host from which nothing came, and its ranks."""
+
+    host: str
+    ranks: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Waits:
     """Everything about one incident. Ranks ascend everywhere; suspects come by how many ranks wait for them."""
 
@@ -125,7 +144,10 @@ class Waits:
     stalled: tuple[Front, ...] = ()
     """Operations that all members are in and none finishes, where nothing else holds the job."""
     undecided: tuple[int, ...] = ()
-    """Ranks of which nothing is known and of which at least one must hold the others up; no rank can be singled out."""
+    """Ranks of which nothing is known and in which the chains end. One of them may be gone, or wait like the others in
+    an operation that does not end; no rank is singled out."""
+    lost_hosts: tuple[LostHost, ...] = ()
+    """Hosts whose ranks all left no dump and no line, where others have a dump."""
     overrun: bool = False
     """Whether a recorder had dropped its oldest entries."""
     asked_first: tuple[int, ...] = ()

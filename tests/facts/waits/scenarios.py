@@ -16,7 +16,7 @@ STEPS = 3
 class Case:
     """A hanging job with its dumps: who is guilty, and whether the dumps determine it.
 
-    ``outcome`` is what an analysis should say: ``suspects``, ``circle`` or ``stalled``.
+    ``outcome`` is what an analysis should say: ``suspects``, ``circle``, ``stalled`` or ``undecided``.
     """
 
     name: str
@@ -47,13 +47,14 @@ def place(plan_programs: list[list[Op]], rank: int, random: Random, names: tuple
 
 
 def killed(topology: Topology, programs: list[list[Op]], random: Random) -> Plan:
+    """Its dump is missing as one that nobody collected is, so that dumps alone never tell who it was."""
     rank = random.randrange(topology.world)
     stop = place(programs, rank, random, ("",), set(topology.of_rank[rank].values()))
-    return Plan(programs, Trouble(stops={rank: stop}), {rank}, dead={rank})
+    return Plan(programs, Trouble(stops={rank: stop}), {rank}, outcome="undecided", determined=False, dead={rank})
 
 
 def blocked(topology: Topology, programs: list[list[Op]], random: Random) -> Plan:
-    return replace(killed(topology, programs, random), dead=set())
+    return replace(killed(topology, programs, random), outcome="suspects", determined=True, dead=set())
 
 
 def device_stuck(topology: Topology, programs: list[list[Op]], random: Random) -> Plan:

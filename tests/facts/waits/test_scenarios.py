@@ -7,7 +7,9 @@ from random import Random
 
 import pytest
 
+from engine.facts.model import Observation
 from engine.facts.waits import analyse
+from tests.facts.building import seen, timeline
 from tests.facts.waits.dumps import Recorder
 from tests.facts.waits.job import Topology
 from tests.facts.waits.reading import analysed, outcome, read_dumps
@@ -33,7 +35,8 @@ def test_whole_dumps_name_the_culprit_and_nobody_else(scenario: str, recorder: s
         if (scenario, recorder) in NOT_TOLD:
             assert named <= found.guilty
             continue
-        assert named == found.guilty
+        assert named == (found.guilty - found.dead)
+        assert set(waits.undecided) == found.dead
         assert outcome(waits) == found.outcome or (scenario, outcome(waits)) == ("one collective skipped", "circle")
 
 
@@ -86,11 +89,52 @@ def test_a_deadlock_is_found_although_other_dumps_are_lost() -> None:
 
 def test_a_killed_rank_and_a_lost_dump_cannot_be_told_apart() -> None:
     killed = case("rank killed", "plain", 0)
-    assert [item.how for item in analysed(killed.dumps).suspects] == ["no_report"]
+    waits = analysed(killed.dumps)
+    assert (waits.suspects, set(waits.undecided)) == ((), killed.guilty)
     lost = DAMAGES["missing"](killed, 1, Random(3))
     waits = analysed(lost.dumps)
     assert not waits.suspects
     assert killed.guilty <= set(waits.undecided)
+
+
+def test_the_lost_dump_of_a_member_of_a_stalled_operation_makes_nobody_guilty() -> None:
+    undecided = 0
+    for seed in range(4):
+        stalled = case("stall of one operation", "plain", seed)
+        for rank in sorted(stalled.dumps):
+            left = {number: data for number, data in stalled.dumps.items() if number != rank}
+            waits = analysed(left)
+            assert waits.suspects == ()
+            undecided += waits.undecided == (rank,)
+    assert undecided > 8
+
+
+def ended(rank: int, signal: int) -> Observation:
+    return seen("job.process_exit", f"logs/{rank}", 1, rank=rank, host=f"n{rank // 4}", signal=signal)
+
+
+def test_an_exit_that_no_other_rank_shares_tells_who_was_killed() -> None:
+    for seed in range(3):
+        killed = case("rank killed", "plain", seed)
+        (guilty,) = killed.guilty
+        exits = [ended(rank, 9 if rank == guilty else 6) for rank in range(killed.run.topology.world)]
+        made = timeline(*read_dumps(killed.dumps), *exits)
+        assert made.waits is not None
+        assert [(item.rank, item.how, item.sign) for item in made.waits.suspects] == [(guilty, "no_report", "ended")]
+        assert made.waits.undecided == ()
+        shared = [ended(rank, 9) for rank in range(killed.run.topology.world)]
+        assert timeline(*read_dumps(killed.dumps), *shared).waits == replace(
+            made.waits, suspects=(), undecided=(guilty,)
+        )
+
+
+def test_an_exit_tells_who_was_killed_although_another_dump_is_lost() -> None:
+    killed = case("rank killed", "plain", 1)
+    (guilty,) = killed.guilty
+    lost = DAMAGES["missing"](killed, 1, Random(3))
+    made = timeline(*read_dumps(lost.dumps), ended(guilty, 9))
+    assert made.waits is not None
+    assert {item.rank for item in made.waits.suspects} == {guilty}
 
 
 # --- what must not matter ---

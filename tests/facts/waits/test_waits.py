@@ -19,6 +19,8 @@ from engine.facts.collectives import (
 from engine.facts.manifest import Manifest
 from engine.facts.model import Fact, Observation, Source
 from engine.facts.waits import Waits, analyse
+from engine.facts.waits.homes import homes_of
+from engine.report.waiting_words import reason
 from tests.facts.building import facts, seen, timeline
 
 WORLD = "0-3"
@@ -272,6 +274,101 @@ def test_a_stack_tells_where_the_suspect_stands_and_signals_who_asked() -> None:
     assert made.waits is not None
     assert made.waits.suspects[0].stands == "load (data.py:7)"
     assert made.waits.asked_first == (2,)
+
+
+def without(lost: set[int]) -> list[GroupState]:
+    """Eight ranks in one operation; those that are lost left no dump."""
+    return [state(rank, 4, [STARTED], members="0-7") for rank in range(8) if rank not in lost]
+
+
+def test_a_rank_without_a_dump_is_named_only_where_something_speaks_against_it() -> None:
+    assert analyse(without({5})).suspects == ()
+    assert analyse(without({5})).undecided == (5,)
+    for condition in ("dead", "unresponsive"):
+        told = GroupState(Source("ras.txt", 3), rank=5, origin="library", condition=condition, host="n1")
+        waits = analyse([*without({5}), told])
+        assert [(item.rank, item.sign, item.host) for item in waits.suspects] == [(5, condition, "n1")]
+        assert analyse([*(state(rank, 4, [STARTED], members="0-7") for rank in range(8)), told]).suspects == ()
+
+
+def test_a_log_that_does_not_report_what_the_others_report_speaks_against_a_rank() -> None:
+    def report(rank: int) -> Observation:
+        return seen("comm.collective_timeout", f"logs/{rank}", 1, rank=rank, host="n0", op="ALLREDUCE")
+
+    speaks = seen("comm.network_used", "logs/5", 2, rank=5, host="n0", network="IB")
+    made = timeline(*without({5}), *(report(rank) for rank in range(8) if rank != 5), speaks)
+    assert made.waits is not None
+    assert [(item.rank, item.sign) for item in made.waits.suspects] == [(5, "silent")]
+    absent = next(fact for fact in made.facts if fact.kind == "comm.rank_absent")
+    assert absent.fields["sign"] == "silent"
+    made = timeline(*without({5}), *(report(rank) for rank in range(8)))
+    assert made.waits is not None
+    assert (made.waits.suspects, made.waits.undecided) == ((), (5,))
+
+
+def test_of_several_ranks_without_dumps_only_a_hard_sign_singles_one_out() -> None:
+    soft = GroupState(Source("ras.txt", 3), rank=5, origin="library", condition="unresponsive")
+    assert analyse([*without({5, 6}), soft]).undecided == (5, 6)
+    hard = GroupState(Source("ras.txt", 3), rank=5, origin="library", condition="dead")
+    assert named(analyse([*without({5, 6}), hard])) == [(5, "no_report")]
+
+
+def test_a_host_from_which_nothing_came_is_told_as_one() -> None:
+    nodes = Manifest("x", world_size=8, nodes=("a", "b"), gpus_per_node=4)
+    states = without({4, 5, 6, 7})
+    for item in states:
+        item.host = "a"
+    made = timeline(*states, manifest=nodes)
+    assert made.waits is not None
+    assert [(item.host, item.ranks) for item in made.waits.lost_hosts] == [("b", (4, 5, 6, 7))]
+    assert (made.waits.suspects, made.waits.undecided) == ((), (4, 5, 6, 7))
+    hosts = {fact.host for fact in made.facts if fact.kind == "comm.dump_missing"}
+    assert hosts == {"b"}
+    for heard in (
+        seen("comm.network_used", "logs/x", 2, rank=6, network="IB"),
+        seen("coverage.source", "logs/b/kernel.log", 0, host="b", lines=9, **{"class": "kernel_log"}),
+    ):
+        other = timeline(*states, heard, manifest=nodes).waits
+        assert other is not None
+        assert other.lost_hosts == ()
+    by_others = seen("comm.heartbeat_lost", "ras.txt", 2, rank=6, host="b", status="lost")
+    told = timeline(*states, by_others, manifest=nodes).waits
+    assert told is not None
+    assert len(told.lost_hosts) == 1
+
+
+def test_hosts_of_ranks_follow_the_list_of_nodes_only_where_the_known_ones_do() -> None:
+    nodes = ("a", "b", "c", "d")
+    known = {0: "a", 2: "b"}
+    assert homes_of(known, range(8), nodes, 2) == dict(enumerate("aabbccdd"))
+    assert homes_of({0: "b", 2: "a"}, range(8), nodes, 2) == dict(enumerate("bbaa"))
+    shuffled = {0: "b", 2: "a", 4: "d"}
+    assert homes_of(shuffled, range(8), nodes, 2) == dict(enumerate("bbaaddcc"))
+    assert homes_of({0: "a"}, range(8), nodes, 2) == dict(enumerate("aa"))
+    assert homes_of({0: "a", 1: "b"}, range(4), ("a", "b"), 2) == {0: "a", 1: "b"}
+    assert homes_of(known, range(8), (), 2) == homes_of(known, range(8), nodes, None) == known
+
+
+def test_the_last_step_is_told_of_a_suspect_that_is_behind_all_others_and_makes_none() -> None:
+    def steps(rank: int, last: int) -> list[Observation]:
+        return [
+            seen("job.phase_mark", f"logs/{rank}", at, rank=rank, phase="steady", what="step", step=step, total=900)
+            for at, step in enumerate(range(last - 40, last + 1, 10), 1)
+        ]
+
+    late = [item for rank in range(4) for item in steps(rank, 100 if rank == 0 else 200)]
+    states = [state(0, 4), *(state(rank, 4, [STARTED]) for rank in (1, 2, 3))]
+    made = timeline(*states, *late)
+    assert made.waits is not None
+    (suspect,) = made.waits.suspects
+    assert (suspect.rank, suspect.step, suspect.others_step) == (0, 100, 200)
+    assert "its last step line is 100" in reason(suspect).en
+    other = timeline(*states, *(item for rank in range(4) for item in steps(rank, 100 if rank == 2 else 200)))
+    assert other.waits is not None
+    assert [(item.rank, item.step) for item in other.waits.suspects] == [(0, None)]
+    equal = timeline(*(state(rank, 4, [STARTED]) for rank in range(4)), *late)
+    assert equal.waits is not None
+    assert equal.waits.suspects == ()
 
 
 def test_without_any_state_there_is_nothing_to_compare() -> None:
