@@ -153,9 +153,12 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
+_PICTURES = {**{number: 0x2400 + number for number in range(32)}, 127: 0x2421}
+
+
 def code(text: str, width: int = 300) -> str:
-    """Text as a code span that its own backticks cannot close."""
-    line = " ".join(text.split())[:width]
+    """Text as a code span that its own backticks cannot close; control characters are shown as pictures of them."""
+    line = " ".join(text.split())[:width].translate(_PICTURES)
     longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""

@@ -56,7 +56,7 @@ class TextReader:
             return False
         count = len(self.signatures)
         kinds = (self.signatures[owner].emits,) if owner < count else self.blocks[owner - count].emits
-        return all(kind in self.vocabulary and self.vocabulary[kind].ticks for kind in kinds)
+        return bool(kinds) and all(kind in self.vocabulary and self.vocabulary[kind].ticks for kind in kinds)
 
     def name(self, owner: int) -> str:
         """Name of a signature or block reader."""
