@@ -167,6 +167,8 @@ class _Run:
         report = look.report
         if look.failure:
             self.warn(report.path, 0, look.failure)
+        if self.only is None:  # refusals are for people who ask: a hundred of each of 100,000 files fill the memory
+            report.choices = [choice for choice in report.choices if choice.taken]
         self.titles += look.titles
         for path, date in look.dates:
             self.dated.add(path)

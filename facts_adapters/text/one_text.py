@@ -85,6 +85,7 @@ class OneText:
         self.identities = 0
         self.news = (0, 0)
         self.unfit: set[str] = set()
+        self.shorter = False
         self.blocks_until: dict[tuple[str, tuple[object, ...]], int] = {}
         self.envelopes: dict[int, Envelope] = {}
 
@@ -122,6 +123,9 @@ class OneText:
     def _chunk(self, index: int, wanted: Sequence[int]) -> None:
         chunk = self.scan.chunks[index]
         data = self.text.read(chunk.start, chunk.end)
+        if len(data) < chunk.end - chunk.start and not self.shorter:
+            self.shorter = True
+            self.context.warn(self.path, chunk.number, "the file became shorter while it was read; its end is not used")
         wanted, without = self._filtered(data, wanted)
         for hit in self.reader.literals.hits(chunk, data, wanted):
             owners = [owner for owner in hit.owners if owner not in self.quiet and owner not in without]

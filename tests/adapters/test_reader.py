@@ -382,3 +382,9 @@ def test_peers_by_the_name_of_the_bundle(read: Reader) -> None:
     names = ("n2.cluster.local", "10.0.0.1", "elsewhere")
     result = read({"incident.yaml": "job: {nodes: [n1, n2]}", "a.log": "".join(map(text.format, names))})
     assert [o.peer for o in result.observations if o.kind == "comm.lost"] == ["n2", "10.0.0.1", "elsewhere"]
+
+
+def test_refusals_are_kept_only_for_people_who_ask(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text("nothing\n")
+    assert read_bundle(tmp_path).files[0].choices == []
+    assert len(read_bundle(tmp_path, only=lambda path: path == "a.log").files[0].choices) == len(registry().adapters)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context
 from facts_adapters.text import one_text
 from facts_adapters.text.blocks import Block, BlockReader, exceptions, traceback_begins, traceback_continues
+from facts_adapters.text.content import Text
 from facts_adapters.text.match import LONGEST_SEARCH, segments
 from facts_adapters.text.reader import TextReader
 from facts_adapters.text.result import TextResult
@@ -276,6 +279,23 @@ def test_that_a_line_is_cut_is_told_whatever_was_read_before(
     reader.read("b.log", b"lost peer nobody\n" * 10, notes)
     assert reader.quick(False).owners
     assert reader.read("a.log", long, notes).cut == 1
+
+
+def test_a_file_that_becomes_shorter_is_told(signatures: Any, notes: Any, tmp_path: Path) -> None:
+    path = tmp_path / "f.log"
+    path.write_bytes(b"lost peer 10.0.0.7 status=12\n" * 100)
+    stream = path.open("rb")
+
+    class Cut(Text):
+        def pieces(self) -> Iterator[bytes]:
+            yield from super().pieces()
+            os.truncate(path, 70)
+
+    found = TextReader(signatures.signatures).read("f.log", Cut(stream, stream.fileno()), notes)
+    assert len(found.observations) == 2
+    assert [(line, reason.partition(";")[0]) for _, line, reason in notes.warnings] == [
+        (1, "the file became shorter while it was read")
+    ]
 
 
 def test_growing_cost_is_linear(read: Read) -> None:
