@@ -92,7 +92,7 @@ def _one_first(faults: dict[str, list[Fact]]) -> Iterator[Observation]:
     if len(faults) < LEAST_HOSTS:
         return
     for host, group in sorted(faults.items()):
-        others = [fact for other, found in faults.items() if other != host for fact in found]
+        others = (fact for other, found in faults.items() if other != host for fact in found)
         if all(before(group[0], fact) is Order.YES for fact in others):
             yield _pattern(group[0], "one_host_first", host=host, hosts=len(faults))
 

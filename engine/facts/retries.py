@@ -126,8 +126,12 @@ def set_windows(observations: Sequence[Observation], windows: RetryWindows, usua
     known = [item for item in retries if windows.lines.get(_printer(item))]
     if known:
         versions, settings = stated_versions(observations), _Settings(observations, windows)
+        found: dict[tuple[str, str | None], tuple[Lag | None, str]] = {}
         for item in known:
-            lag, basis = _window(item, windows, versions, settings)
+            place = (_printer(item), item.host)
+            if place not in found:
+                found[place] = _window(item, windows, versions, settings)
+            lag, basis = found[place]
             if lag is not None:
                 item.lag = lag
                 item.fields = {**item.fields, "window_s": lag[1] / SECOND, "window_basis": basis}

@@ -21,7 +21,28 @@ MANY = ("fault", "symptom", "activity")
 
 def meaning_problems(loaded: Loaded) -> list[Problem]:
     """All such problems of packs that have no other errors."""
-    return [*_refusals(loaded), *_unrelated(loaded)]
+    return [*_refusals(loaded), *_unrelated(loaded), *_unreadable(loaded)]
+
+
+# --- profiles that their readers refuse ---
+
+_READERS = {
+    "nccl_retry_windows": ("engine.facts.retries", "read_windows"),
+    "defects": ("engine.facts.defects", "read_defects"),
+    "priors": ("engine.diagnosis.priors", "read_priors"),
+}
+"""Profiles that the engine reads, with module and function; taken at run time, for some lie above this layer."""
+
+
+def _unreadable(loaded: Loaded) -> Iterator[Problem]:
+    for name, (module, function) in _READERS.items():
+        if name not in loaded.profiles:
+            continue
+        profile, document = loaded.profiles[name]
+        try:
+            getattr(importlib.import_module(module), function)(profile.values)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            yield document.problem("FF244", ("id",), f"the profile {name} cannot be read", reason=f"{error!r}")
 
 
 # --- what inference refuses ---

@@ -129,3 +129,20 @@ def test_phases_that_inference_cannot_take_are_reported(pack: Path) -> None:
     profile.write_text(text + "  - {when: {fact: host.oom_kill}}\n", encoding="utf-8")
     (problem,) = lint(builtin=pack)
     assert (problem.code, problem.message) == ("FF244", "the phases cannot be read as rules")
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "missing"),
+    [
+        ("defects", "defects: [{id: a, component: nccl}]", "versions"),
+        ("priors", "most: 0.4\nshifts: [{id: a, causes: {nic.link-down: 0.1}}]", "when"),
+        ("nccl_retry_windows", "unit_us: 4.096", "timing"),
+    ],
+)
+def test_profiles_that_their_readers_refuse_are_reported(pack: Path, name: str, body: str, missing: str) -> None:
+    (pack / "profiles").mkdir(exist_ok=True)
+    text = f"schema: 1\nkind: profile\nid: {name}\nverified_on: [torch]\nsource: none\n{body}\n"
+    (pack / "profiles" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    (problem,) = lint(builtin=pack)
+    assert (problem.code, problem.message) == ("FF244", f"the profile {name} cannot be read")
+    assert problem.reason == f"KeyError('{missing}')"
