@@ -17,7 +17,7 @@ LETTERS = "xwvutsrp"
 NOT_A_NAME = re.compile(r"localhost|[0-9.:]+|[0-9a-f:]{8,}")
 """What stands in the place of a host and is no name that a site chose: a loopback name, an address."""
 
-NODE_LIST = re.compile(rb"([A-Za-z][\w.-]*)\[(\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?)*)\]")
+NODE_LIST = re.compile(rb"([A-Za-z][\w.-]*)\[(\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*)\]")
 
 UNRELATED: Mapping[str, str] = {
     "other/nginx.log": (
