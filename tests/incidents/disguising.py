@@ -17,6 +17,8 @@ LETTERS = "xwvutsrp"
 NOT_A_NAME = re.compile(r"localhost|[0-9.:]+|[0-9a-f:]{8,}")
 """What stands in the place of a host and is no name that a site chose: a loopback name, an address."""
 
+NODE_LIST = re.compile(rb"([A-Za-z][\w.-]*)\[(\d{1,4}(?:-\d{1,4})?(?:,\d{1,4}(?:-\d{1,4})?)*)\]")
+
 UNRELATED: Mapping[str, str] = {
     "other/nginx.log": (
         '10.0.0.1 - - [20/Jan/2026:11:14:00 +0000] "GET /timeout?error=connection+reset HTTP/1.1" 504 0\n'
@@ -69,18 +71,35 @@ def renamed_copy(bundle: Path, target: Path, names: Mapping[str, str]) -> None:
     if not names:
         return
     known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    pattern = re.compile(rf"(?<![A-Za-z0-9])(?:{known})(?![A-Za-z0-9])".encode())
+    begins = r"(?:(?<![A-Za-z0-9])|(?<=\dm))"  # also after the code of a colour
+    pattern = re.compile(rf"{begins}(?:{known})(?![A-Za-z0-9])".encode())
 
     def other(match: re.Match[bytes]) -> bytes:
         return names[match[0].decode()].encode()
 
+    def others(match: re.Match[bytes]) -> bytes:
+        listed = _listed(match[1].decode(), match[2].decode())
+        return ",".join(names[name] for name in listed).encode() if set(listed) <= names.keys() else match[0]
+
+    def told(text: bytes) -> bytes:
+        return pattern.sub(other, NODE_LIST.sub(others, text))
+
     for path in sorted(target.rglob("*"), key=lambda path: len(path.parts), reverse=True):
         path.chmod(0o755 if path.is_dir() else 0o644)
         if path.suffix == ".gz" and path.is_file():
-            path.write_bytes(gzip.compress(pattern.sub(other, gzip.decompress(path.read_bytes()))))
+            path.write_bytes(gzip.compress(told(gzip.decompress(path.read_bytes()))))
         elif path.is_file():
-            path.write_bytes(pattern.sub(other, path.read_bytes()))
+            path.write_bytes(told(path.read_bytes()))
         path.rename(path.with_name(pattern.sub(other, path.name.encode()).decode()))
+
+
+def _listed(prefix: str, numbers: str) -> list[str]:
+    """The hosts that a scheduler writes as ``node[03-05,9]``."""
+    found: list[str] = []
+    for part in numbers.split(","):
+        first, _, last = part.partition("-")
+        found += (f"{prefix}{number:0{len(first)}}" for number in range(int(first), int(last or first) + 1))
+    return found
 
 
 def with_unrelated_logs(bundle: Path, target: Path) -> None:
