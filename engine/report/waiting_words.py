@@ -92,8 +92,8 @@ def reason(item: Suspected) -> Text:
             f"在 {where} 中发起的操作少于其他 rank：缺 {number.strip() or zh_call}",
         ),
         "no_report": Text(
-            f"left no dump, and {_SIGNS[item.sign].en}; {call}{number} of {where} waits for it",
-            f"没有转储，且{_SIGNS[item.sign].zh}；{where} 的 {zh_call}{number} 在等待它",
+            f"left no record of its operations, and {_SIGNS[item.sign].en}; {call}{number} of {where} waits for it",
+            f"没有留下操作记录，且{_SIGNS[item.sign].zh}；{where} 的 {zh_call}{number} 在等待它",
         ),
         "mismatch": Text(
             f"issued {item.found or '?'} as{number or ' the next call'} of {where} where the others issued {call}",

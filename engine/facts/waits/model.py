@@ -21,7 +21,7 @@ than the others, or the same calls in another order."""
 
 
 Sign = Literal["dead", "unresponsive", "ended", "silent"]
-"""What speaks against a rank that left no dump: the library calls it dead or gets no answer from it, its process ended
+"""What speaks against a rank of which no state is known: the library calls it dead or gets no answer from it, its process ended
 for a reason of its own, or its log does not report what the others report."""
 
 
@@ -85,7 +85,7 @@ class Suspected:
     stands: str = ""
     """Where its stack stood, if one was taken."""
     sign: Sign | None = None
-    """What else speaks against it, where it left no dump."""
+    """What else speaks against it, where no state of it is known."""
     step: int | None = None
     """Its last step where it is behind those of all other ranks, else ``None``."""
     others_step: int | None = None
