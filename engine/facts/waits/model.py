@@ -21,8 +21,8 @@ than the others, or the same calls in another order."""
 
 
 Sign = Literal["dead", "unresponsive", "ended", "silent"]
-"""What speaks against a rank of which no state is known: the library calls it dead or gets no answer from it, its process ended
-for a reason of its own, or its log does not report what the others report."""
+"""What speaks against a rank of which no state is known: the library calls it dead or gets no answer from it, its
+process ended for a reason of its own, or its log does not report what the others report."""
 
 
 @dataclass(frozen=True, slots=True)
