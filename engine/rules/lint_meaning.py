@@ -21,7 +21,7 @@ MANY = ("fault", "symptom", "activity")
 
 def meaning_problems(loaded: Loaded) -> list[Problem]:
     """All such problems of packs that have no other errors."""
-    return [*_refusals(loaded), *_unrelated(loaded), *_unreadable(loaded)]
+    return [*_refusals(loaded), *_unrelated(loaded), *unreadable_profiles(loaded)]
 
 
 # --- profiles that their readers refuse ---
@@ -34,7 +34,8 @@ _READERS = {
 """Profiles that the engine reads, with module and function; taken at run time, for some lie above this layer."""
 
 
-def _unreadable(loaded: Loaded) -> Iterator[Problem]:
+def unreadable_profiles(loaded: Loaded) -> Iterator[Problem]:
+    """Profiles that the parts of the engine which read them refuse."""
     for name, (module, function) in _READERS.items():
         if name not in loaded.profiles:
             continue

@@ -287,3 +287,13 @@ def test_rule_that_is_nothing_but_alternatives_binds_what_its_branches_bind(tmp_
     facts = facts_of([{"kind": "nic.link_down", "reason": "admin"}], pack.vocabulary)
     found = infer(compile_rules(pack), facts, pack.vocabulary, backend="reference")
     assert [(firing.rule_id, firing.bindings) for firing in found.firings] == [(rule.id, (("down", "f1"),))]
+
+
+def test_a_profile_that_its_reader_refuses_makes_the_pack_invalid(tmp_path: Path) -> None:
+    (tmp_path / "pack.yaml").write_text('schema: 1\nname: site\nversion: "1"\n', encoding="utf-8")
+    (tmp_path / "defects.yaml").write_text(
+        "schema: 1\nkind: profile\nid: defects\nsource: ours\ndefects:\n  - {id: x}\n", encoding="utf-8"
+    )
+    with pytest.raises(InvalidPack) as caught:
+        load_packs([tmp_path])
+    assert [(problem.code, Path(problem.path).name) for problem in caught.value.problems] == [("FF244", "defects.yaml")]
