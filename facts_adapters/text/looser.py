@@ -31,6 +31,7 @@ _CLASSES = {
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT")
 _LEAST_LITERAL = 3
 _FEW = 8
+_REPEATED = re.compile(r"(?<!\\)[*+{]")
 
 
 def looser(pattern: str) -> bytes | None:
@@ -110,4 +111,6 @@ def _repeat(argument: Any) -> str:
         if _OTHERS not in inner and most <= _FEW:
             return f"{inner}{{{least},{most}}}"
         return inner + ("+" if least else "*")
+    if (least, most) == (0, 1) and not _REPEATED.search(inner):
+        return f"(?:{inner})?"
     return inner + _ANYTHING if least else _ANYTHING

@@ -12,6 +12,9 @@ from facts_adapters.text.patterns import Expression
 _ODD = rb"[\x00\x1b]"
 """Bytes that a line loses before patterns are tried: no look is safe there."""
 
+_PATIENCE = 4
+"""Chunks that owners wait for others, to be compiled together."""
+
 
 class QuickLook(Protocol):
     """Knows what some owners need; ``owners`` are those that it can look for."""
@@ -34,6 +37,7 @@ class HyperscanLook:
         self._refused: set[int] = set()
         self._matcher = Hyperscan([_ODD], literal=False)
         self._order: tuple[int, ...] = ()
+        self._asked = 0
 
     def add(self, owner: int, pattern: Expression) -> None:
         """Look for an owner too, if its pattern asks for enough and Hyperscan knows how to look for it."""
@@ -44,16 +48,26 @@ class HyperscanLook:
             self._refused.add(owner)
             return
         self._expressions[owner] = expression
-        if 2 * (len(self._expressions) - len(self._order)) > len(self._order):  # compiling takes a while
-            self._order = tuple(sorted(self._expressions))
-            expressions = [_ODD, *(self._expressions[owner] for owner in self._order)]
-            self._matcher = Hyperscan(expressions, literal=False)
-            self.owners = set(self._order)
+        self.owners.add(owner)
+        self._asked = 0
 
     def held(self, text: bytes) -> set[int] | None:
         """Owners that the text may hold a match of; ``None`` where the look is not safe."""
+        waiting = len(self._expressions) - len(self._order)
+        if waiting:
+            self._asked += 1
+            if 2 * waiting > len(self._order) or self._asked > _PATIENCE:
+                self._compile()
         found = self._matcher.present(text)
-        return None if 0 in found else {self._order[index - 1] for index in found}
+        if 0 in found:
+            return None
+        return {self._order[index - 1] for index in found} | (self.owners - set(self._order))
+
+    def _compile(self) -> None:
+        """Take in those that wait: not each at once, because compiling takes as long as looking at many chunks."""
+        self._order = tuple(sorted(self._expressions))
+        expressions = [_ODD, *(self._expressions[owner] for owner in self._order)]
+        self._matcher = Hyperscan(expressions, literal=False)
 
 
 class PlainLook:
