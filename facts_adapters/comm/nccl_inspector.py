@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.documents import mapping
 
 MOST_GROUPS = 10_000
 """Communicators and operations that are kept apart in one file."""
@@ -71,9 +72,9 @@ def _note(
 ) -> None:
     """Keep the record where it is the last of its communicator and operation."""
     performance, header, metadata = (
-        _mapping(record.get("coll_perf")),
-        _mapping(shared.get("header")),
-        _mapping(shared.get("metadata")),
+        mapping(record.get("coll_perf")),
+        mapping(shared.get("header")),
+        mapping(shared.get("metadata")),
     )
     seq, operation = _number(performance.get("coll_sn")), performance.get("coll")
     if seq is None or not isinstance(operation, str) or not _NAME.fullmatch(operation):
@@ -93,10 +94,6 @@ def _note(
         rank=_number(header.get("rank")),
         nranks=_number(header.get("n_ranks")) or 0,
     )
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
 
 
 def _number(value: object) -> int | None:

@@ -18,6 +18,7 @@ from engine.facts.collectives import Condition, GroupState, compact
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Record, Sample, Verdict
 from facts_adapters.comm.state_report import MOST_RANKS
+from facts_adapters.documents import mapping, mappings
 from facts_adapters.text.lines import decode
 
 LARGEST = 64 << 20
@@ -92,7 +93,7 @@ def _reports(path: str, text: str, context: Context) -> list[_Report]:
             context.warn(path, text.count("\n", 0, match.start()) + 1, f"not a whole report: {str(error)[:120]}")
             continue
         report = _Report(value, match.start(), end)
-        for item in _mappings(value.get("communicators"))[:MOST_COMMUNICATORS]:
+        for item in mappings(value.get("communicators"))[:MOST_COMMUNICATORS]:
             report.communicators[f"{item.get('hash')} {item.get('secondary_hash')}"[:200]] = item
         found = [*found[-1:], report]
     return found
@@ -135,11 +136,11 @@ class _Reader:
         size, earlier = _number(communicator.get("size")), self.before.get(key)
         if size < 2 or (earlier is not None and _counts(communicator) != _counts(earlier)):
             return
-        present, missing = _mappings(communicator.get("ranks")), _mappings(communicator.get("missing_ranks"))
+        present, missing = mappings(communicator.get("ranks")), mappings(communicator.get("missing_ranks"))
         known = {self.world[process] for item in (*present, *missing) if (process := _process(item)) in self.world}
         members = compact(known) if len(known) == size else ""
         for item in present:
-            rank, counts = self.world.get(_process(item)), _mapping(item.get("collective_counts"))
+            rank, counts = self.world.get(_process(item)), mapping(item.get("collective_counts"))
             if rank is not None and counts:
                 source = self._source(self._at(item))
                 launched = sum(_number(count) for count in counts.values())
@@ -147,13 +148,13 @@ class _Reader:
         for item in missing[:MOST_RANKS]:
             rank = self.world.get(_process(item))
             if rank is not None:
-                dead = _mapping(item.get("status")).get("considered_dead") is True
+                dead = mapping(item.get("status")).get("considered_dead") is True
                 condition: Condition = "dead" if dead else "unresponsive"
                 yield GroupState(self._source(self._at(item)), rank=rank, origin="library", condition=condition)
 
     def _missing(self, communicator: Mapping[str, object]) -> Iterator[Observation]:
-        for item in _mappings(communicator.get("missing_ranks")):
-            status = _mapping(item.get("status"))
+        for item in mappings(communicator.get("missing_ranks")):
+            status = mapping(item.get("status"))
             fields: dict[str, Scalar] = {"how": "no_report", "pg": _name(communicator)}
             yield from self._tell("comm.rank_behind", item, fields)
             if status.get("considered_dead") is True and self._first("dead", item):
@@ -162,8 +163,8 @@ class _Reader:
                 yield Observation("comm.heartbeat_lost", source, dead, peer=_process(item)[0] or None, when=self.when)
 
     def _states(self, communicator: Mapping[str, object]) -> Iterator[Observation]:
-        for item in _mappings(communicator.get("ranks")):
-            status = _mapping(item.get("status"))
+        for item in mappings(communicator.get("ranks")):
+            status = mapping(item.get("status"))
             for name in ("init_state", "async_error"):
                 code = _number(status.get(name))
                 if code == _IN_PROGRESS and name == "init_state":
@@ -182,12 +183,12 @@ class _Reader:
 
     def _behind(self, key: str, communicator: Mapping[str, object]) -> Iterator[Observation]:
         """Ranks with fewer operations than more than half of the ranks have, in a communicator that stands still."""
-        ranks = _mappings(communicator.get("ranks"))
+        ranks = mappings(communicator.get("ranks"))
         earlier = self.before.get(key)
         if earlier is not None and _counts(communicator) != _counts(earlier):
             return
         behind: dict[int, tuple[str, int]] = {}
-        tallies = [_mapping(item.get("collective_counts")) for item in ranks]
+        tallies = [mapping(item.get("collective_counts")) for item in ranks]
         for operation in sorted({name for tally in tallies for name in tally}):
             counts = [_number(tally.get(operation)) for tally in tallies]
             usual, votes = max(Counter(counts).items(), key=lambda pair: (pair[1], pair[0]))
@@ -219,7 +220,7 @@ class _Reader:
             item
             for communicator in self.report.communicators.values()
             for name in ("ranks", "missing_ranks")
-            for item in _mappings(communicator.get(name))
+            for item in mappings(communicator.get(name))
         ]
         places = [match.start() for match in _ENTRY.finditer(self.text, self.report.place, self.report.end)]
         return dict(zip(map(id, items), places, strict=True)) if len(items) == len(places) else {}
@@ -242,7 +243,7 @@ def _world(communicators: Sequence[Mapping[str, object]]) -> dict[Process, int]:
     for communicator in communicators:
         whole = _number(communicator.get("size")) == largest
         for name in ("ranks", "missing_ranks"):
-            for item in _mappings(communicator.get(name)):
+            for item in mappings(communicator.get(name)):
                 process = _process(item)
                 everyone.add(process)
                 if whole and ranks.setdefault(process, _number(item.get("rank"))) != _number(item.get("rank")):
@@ -253,8 +254,8 @@ def _world(communicators: Sequence[Mapping[str, object]]) -> dict[Process, int]:
 def _counts(communicator: Mapping[str, object]) -> list[tuple[int, str, int]]:
     return [
         (_number(item.get("rank")), name, _number(count))
-        for item in _mappings(communicator.get("ranks"))
-        for name, count in _mapping(item.get("collective_counts")).items()
+        for item in mappings(communicator.get("ranks"))
+        for name, count in mapping(item.get("collective_counts")).items()
     ]
 
 
@@ -269,14 +270,6 @@ def _name(communicator: Mapping[str, object]) -> str:
 
 def _number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else 0
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, dict) else {}
-
-
-def _mappings(value: object) -> list[Mapping[str, object]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _sample(counts: Sequence[int], missing: str = "", error: int = 0) -> str:

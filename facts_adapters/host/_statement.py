@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from engine.facts.model import CounterSample, Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Context, EvidenceFile, Line
@@ -65,6 +67,16 @@ def whole(file: EvidenceFile, context: Context) -> list[Line]:
             context.warn(file.path, line.number, "the file is too long to be the report of one host; it is not read")
             return []
     return lines
+
+
+def json_report(file: EvidenceFile, context: Context) -> tuple[list[Line], Any]:
+    """The lines of a report and the JSON document that they are; no lines, and a warning, where it cannot be read."""
+    lines = whole(file, context)
+    try:
+        return lines, json.loads("\n".join(line.text for line in lines)) if lines else None
+    except (ValueError, RecursionError):
+        context.warn(file.path, 1, "this JSON cannot be read")
+        return [], None
 
 
 def size_kb(text: str) -> int | None:

@@ -6,7 +6,6 @@ JSON is a list of GPUs, from ROCm 6.4 on below ``gpu_data``; numbers may be obje
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 from engine.facts.model import CounterSample, Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._amd import Property, judged
-from facts_adapters.host._statement import Counting, state, whole
+from facts_adapters.host._statement import Counting, json_report, state
 
 _NAME = "amd_smi"
 _GPU = re.compile(r"GPU: (?P<gpu>\d{1,4})\s*$")
@@ -84,14 +83,8 @@ def _records(file: EvidenceFile, context: Context) -> Iterator[tuple[str, Proper
 
 
 def _json(file: EvidenceFile, context: Context) -> Iterator[tuple[str, Property]]:
-    lines = whole(file, context)
+    lines, document = json_report(file, context)
     if not lines:
-        return
-    text = "\n".join(line.text for line in lines)
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        context.warn(file.path, 1, "this JSON cannot be read")
         return
     listed = document.get("gpu_data") if isinstance(document, dict) else document
     starts = [line for line in lines for _ in _JSON.findall(line.text)]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._dcgm import meaning
-from facts_adapters.host._statement import state, whole
+from facts_adapters.host._statement import json_report, state
 
 _TITLE = "Health Monitor Report"
 _DEEPEST = 20
@@ -23,14 +22,8 @@ def sniff(head: Head) -> Verdict:
 
 def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
     """``host.gpu_fault`` for each system that failed, ``host.gpu_health`` without a problem where none did."""
-    lines = whole(file, context)
+    lines, document = json_report(file, context)
     if not lines:
-        return
-    text = "\n".join(line.text for line in lines)
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        context.warn(file.path, 1, "this JSON cannot be read")
         return
     body = document.get("body") if isinstance(document, dict) else None
     if not isinstance(body, dict):

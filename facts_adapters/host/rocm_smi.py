@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from engine.facts.model import CounterSample, Observation
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.host._amd import Property, judged
-from facts_adapters.host._statement import Counting, state, whole
+from facts_adapters.host._statement import Counting, json_report, state
 
 _NAME = "rocm_smi"
 _TITLE = re.compile(r"=+ ?ROC(?:m|k) (?:System Management Interface|SMI)", re.IGNORECASE)
@@ -64,13 +62,9 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation | Counter
 
 
 def _document(file: EvidenceFile, context: Context) -> dict[str, list[Property]]:
-    lines = whole(file, context)
+    lines, document = json_report(file, context)
     if not lines:
         return {}
-    try:
-        document: Any = json.loads("\n".join(line.text for line in lines))
-    except (ValueError, RecursionError):
-        document = None
     if not isinstance(document, dict):
         context.warn(file.path, 1, "this JSON cannot be read")
         return {}

@@ -15,6 +15,7 @@ from typing import Any
 from engine.authored import InvalidDocument, load_document, parse_document
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Context, EvidenceFile
+from facts_adapters.documents import at
 from facts_adapters.job._outcome import outcome
 from facts_adapters.quoting import LineCounter
 from knowledge import BUILTIN
@@ -173,23 +174,6 @@ def _yaml(path: str, text: str, context: Context) -> Any:
         begin += part.count("\n") + 1
     items = [item for value in found for item in (value.get("items") or [value] if isinstance(value, dict) else [])]
     return {"items": items}
-
-
-def at(value: Any, *keys: str) -> Any:
-    """The value behind a path of keys, ``None`` where it does not exist."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """``value`` where it is a mapping, else an empty one (damaged or foreign documents)."""
-    return value if isinstance(value, dict) else {}
-
-
-def mappings(value: Any) -> list[Mapping[str, Any]]:
-    """The mappings in a list; whatever else is there is left out."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def stamp(value: Any, context: Context) -> Reading | None:

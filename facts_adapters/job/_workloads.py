@@ -12,7 +12,8 @@ from typing import Any
 
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Context
-from facts_adapters.job._kubernetes import TEXT_KEPT, Happening, at, mapping, mappings, observe, stamp
+from facts_adapters.documents import at, mapping, mappings
+from facts_adapters.job._kubernetes import TEXT_KEPT, Happening, observe, stamp
 
 KINDS = re.compile(r"[A-Z]\w*Job|Job|JobSet|RayCluster|PodGroup|Workload")
 """Kinds of objects that are read."""

@@ -13,7 +13,8 @@ from typing import Any
 
 from engine.facts.model import Observation, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
-from facts_adapters.job._kubernetes import EMITS, Happening, at, documents, mapping, observe, stamp
+from facts_adapters.documents import at, mapping
+from facts_adapters.job._kubernetes import EMITS, Happening, documents, observe, stamp
 
 _AGE = r"(?:<\w+>|(?:\d+[dhms])+)"
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)"

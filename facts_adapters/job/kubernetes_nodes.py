@@ -12,7 +12,8 @@ from typing import Any
 
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
-from facts_adapters.job._kubernetes import at, condition_rules, documents, mappings, stamp
+from facts_adapters.documents import at, mappings
+from facts_adapters.job._kubernetes import condition_rules, documents, stamp
 from facts_adapters.quoting import quote
 
 _OBJECT = re.compile(r"\"?kind\"?: ?\"?Node(?:List)?\"?\s*[,\n}]")

@@ -14,7 +14,8 @@ from typing import Any
 
 from engine.facts.model import Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
-from facts_adapters.job._kubernetes import EMITS, Happening, at, documents, mapping, mappings, observe, stamp
+from facts_adapters.documents import at, mapping, mappings
+from facts_adapters.job._kubernetes import EMITS, Happening, documents, observe, stamp
 from facts_adapters.job._outcome import outcome
 
 _PHASES = {"Succeeded": "COMPLETED", "Failed": "FAILED", "Unknown": "UNKNOWN"}

@@ -15,6 +15,7 @@ from typing import Any
 
 from engine.facts.model import SECOND, Observation, Reading, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
+from facts_adapters.documents import at
 from facts_adapters.job._outcome import CANCELLATIONS, SLURM_STATES
 from facts_adapters.quoting import LineCounter
 
@@ -185,12 +186,12 @@ def _json(file: EvidenceFile, text: str, context: Context) -> Iterator[Observati
 def _json_job(place: Source, job: Mapping[str, Any]) -> Iterator[Observation]:
     """``sacct`` has ``state`` and ``time``, ``squeue`` and ``scontrol`` have ``job_state`` and ``end_time``."""
     jobid = str(job.get("job_id", ""))
-    state = _first(_at(job, "state", "current") or job.get("job_state"))
+    state = _first(at(job, "state", "current") or job.get("job_state"))
     fields = _json_exit(job.get("exit_code"))
-    reason = _at(job, "state", "reason") or job.get("state_reason")
+    reason = at(job, "state", "reason") or job.get("state_reason")
     if isinstance(reason, str) and reason not in ("None", ""):
         fields["reason"] = reason
-    when = _epoch(_at(job, "time", "end") or job.get("end_time")) if state not in _UNFINISHED else None
+    when = _epoch(at(job, "time", "end") or job.get("end_time")) if state not in _UNFINISHED else None
     failed = job.get("failed_node") or job.get("nodes") or ""
     source = replace(place, text=f"job {jobid} {state}")
     yield from _ends(source, jobid, state, fields, _one_host(failed), when, bool(job.get("kill_request_user")))
@@ -203,26 +204,26 @@ def _json_job(place: Source, job: Mapping[str, Any]) -> Iterator[Observation]:
 
 
 def _json_step(place: Source, jobid: str, step: Mapping[str, Any]) -> Iterator[Observation]:
-    identity = _at(step, "step", "id")
+    identity = at(step, "step", "id")
     if isinstance(identity, dict):
         identity = identity.get("step_id", "")
     name = str(identity) if "." in str(identity) else f"{jobid}.{identity}"
     state = _first(step.get("state"))
-    nodes = _at(step, "nodes", "list")
+    nodes = at(step, "nodes", "list")
     host = _one_host(_first(nodes) if isinstance(nodes, list) and len(nodes) == 1 else nodes)
     if state in SLURM_STATES:
         source = replace(place, text=f"step {name} {state}")
         fields = _json_exit(step.get("exit_code"))
-        yield from _ends(source, name, state, fields, host, _epoch(_at(step, "time", "end")), False)
+        yield from _ends(source, name, state, fields, host, _epoch(at(step, "time", "end")), False)
 
 
 def _json_exit(value: Any) -> dict[str, Scalar]:
     """Exit code and signal; the signal is ``signal_id`` up to data_parser v0.0.38, ``id`` from v0.0.39 on."""
     fields: dict[str, Scalar] = {}
-    code = _number(_at(value, "return_code"))
-    signal = _number(_at(value, "signal", "id"))
+    code = _number(at(value, "return_code"))
+    signal = _number(at(value, "signal", "id"))
     if signal is None:
-        signal = _number(_at(value, "signal", "signal_id"))
+        signal = _number(at(value, "signal", "signal_id"))
     if code is not None:
         fields["exit_code"] = code
     fields["signal"] = signal or 0
@@ -236,12 +237,6 @@ def _one_host(value: Any) -> str | None:
 def _epoch(value: Any) -> Reading | None:
     end = _number(value)
     return Reading(end * SECOND, end * SECOND + SECOND - 1, "utc") if end and 0 < end < 1 << 36 else None
-
-
-def _at(value: Any, *keys: str) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _number(value: Any) -> int | None:
