@@ -1,7 +1,8 @@
 """Who waits for whom: how right on planted culprits, how fast on many dumps, beside the analyzer that ships in torch.
 
     python -m benchmarks.waits accuracy [--most RANKS]         precision and recall of the suspects, by scenario, size
-    python -m benchmarks.waits speed [--ranks N --entries N]   reading and comparing that many dumps, --workers N
+    python -m benchmarks.waits speed [--ranks N --entries N]   reading and comparing that many dumps, --workers N, and
+                                                               the whole program on them; --json writes dumps as JSON
     python -m benchmarks.waits torch [--python PYTHON]         the same small jobs given to torch's own analyzer
 
 The last needs an interpreter with torch; without one it says so.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -123,11 +125,11 @@ def _exits(case: Case) -> list[Fact]:
     return list(timeline.facts)
 
 
-def speed(ranks: int, entries: int, folder: Path | None, workers: int) -> None:
+def speed(ranks: int, entries: int, folder: Path | None, workers: int, as_json: bool) -> None:
     """Wall time of reading and comparing, and the peak of memory; dumps are written before, one after the other."""
     with tempfile.TemporaryDirectory() as temporary:
         place = folder or Path(temporary)
-        guilty = _write(place, ranks, entries) if not (place / "guilty").exists() else (place / "guilty").read_text()
+        guilty = _write(place, ranks, entries, as_json) if not (place / "guilty").exists() else (place / "guilty").read_text()
         files = sorted(place.glob("nccl_trace_rank_*"))
         size = sum(path.stat().st_size for path in files)
         code = (
@@ -136,6 +138,18 @@ def speed(ranks: int, entries: int, folder: Path | None, workers: int) -> None:
         )
         say(f"{len(files)} dumps, {size >> 20} MB, culprit {guilty}", flush=True)
         subprocess.run([sys.executable, "-c", code, str(place), str(workers)], check=True)  # noqa: S603 - our own code
+        _program(place)
+
+
+def _program(folder: Path) -> None:
+    """``firstfault diagnose`` on the dumps, start and report included; the peak is that of its largest process."""
+    started = time.perf_counter()
+    command = [sys.executable, "-m", "firstfault", "diagnose", "--format", "text", str(folder)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - our own program
+    took = time.perf_counter() - started
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    suspects = [line.strip() for line in done.stdout.splitlines() if "Suspects" in line]
+    say(f"{'program':<8} {took:7.2f} s wall, peak {usage.ru_maxrss >> 10} MB; {suspects}")
 
 
 def read_files(files: list[Path]) -> list[GroupState]:
@@ -167,14 +181,14 @@ def timed(folder: Path, workers: int) -> None:
     say(f"suspects {[(item.rank, item.how, item.waiting) for item in waits.suspects]}")
 
 
-def _write(folder: Path, ranks: int, entries: int) -> str:
+def _write(folder: Path, ranks: int, entries: int, as_json: bool) -> str:
     tensor = 8 if ranks % 64 == 0 else 4
     topology = (
         Topology(tensor, ranks // tensor // 4, 4) if ranks % (4 * tensor) == 0 else Topology(tensor, ranks // tensor, 1)
     )
     random = Random(7)  # noqa: S311
     case = run_of("rank blocked in user code", topology, random, long=max(entries // 11 - 2, 0))
-    recorder = Recorder(length=entries, frames=True)
+    recorder = Recorder(length=entries, frames=True, as_json=as_json)
     for rank in range(topology.world):
         (folder / f"nccl_trace_rank_{rank}").write_bytes(dump_of(case.run, rank, recorder, random))
     (folder / "guilty").write_text(str(sorted(case.guilty)))
@@ -241,6 +255,7 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, default=1024)
     parser.add_argument("--entries", type=int, default=2000)
     parser.add_argument("--workers", type=int, default=1, help="processes that read")
+    parser.add_argument("--json", action="store_true", help="dumps as JSON")
     parser.add_argument("--folder", type=Path, help="keep the dumps here and use them again")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has torch")
     parser.add_argument("--seeds", type=int, help="jobs of each kind")
@@ -250,7 +265,7 @@ def main() -> None:
     elif options.what == "speed":
         if options.folder:
             options.folder.mkdir(parents=True, exist_ok=True)
-        speed(options.ranks, options.entries, options.folder, options.workers)
+        speed(options.ranks, options.entries, options.folder, options.workers, options.json)
     else:
         beside_torch(options.python, 16, options.seeds or 3)
 

@@ -19,7 +19,8 @@ class Head:
 
     ``lines`` are the first 400, cut after 1,000 characters; a binary file has none. ``text`` is whole: look for a fixed
     word in it before searching with a regular expression, because every file is looked at by every adapter. Of a longer
-    file both hold only the first few of lines that differ in nothing but their numbers.
+    file both hold only the first few of lines that differ in nothing but their numbers. Of a binary file ``text`` is
+    the runs of printed characters in it, each once.
     """
 
     path: str

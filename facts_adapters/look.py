@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,9 @@ HEAD_BYTES = 64 * 1024
 ALIKE = 6
 """Lines of one kind in the head of a long file that adapters see."""
 
+_UNPRINTED = re.compile(rb"[^\x20-\x7e\t]+")
+_SHORTEST_WORD = 4
+
 
 @dataclass(slots=True)
 class Look:
@@ -35,12 +39,17 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Looker:
-    """Looks at files; ``forced`` and the manifest may name their adapters."""
+    """Looks at files; ``forced`` and the manifest may name their adapters.
+
+    ``refusals`` keeps the verdicts of adapters that do not take a file, for people who ask: there are over a hundred of
+    each file.
+    """
 
     bundle: Bundle
     manifest: Manifest
     adapters: Registry
     forced: Sequence[Forced]
+    refusals: bool = False
 
     def look(self, member: Member) -> Look:
         """Look at a file; what cannot be read is told in ``failure``."""
@@ -54,7 +63,7 @@ class Looker:
             report.size = 0
             return look
         report.text = is_text(raw)
-        text = decode_head(raw)
+        text = decode_head(raw if report.text else printed(raw))
         named = self._named(member.path)
         if report.text:
             _date(look, member.path, text)
@@ -66,7 +75,8 @@ class Looker:
         if report.text and len(raw) == HEAD_BYTES and wide_encoding(raw[:4]) is None:
             text = decode_head(condensed(raw))
         head = head_of(member.path, text, binary=not report.text)
-        report.choices = choose(head, self.adapters.adapters, named)
+        choices = choose(head, self.adapters.adapters, named)
+        report.choices = [choice for choice in choices if choice.taken or self.refusals]
         return look
 
     def parts(self, member: Member) -> list[Part]:
@@ -107,6 +117,15 @@ def condensed(raw: bytes) -> bytes:
         if seen[shape] <= ALIKE:
             kept.append(line)
     return b"\n".join(kept)
+
+
+def printed(raw: bytes) -> bytes:
+    """What of a binary file is printed characters, each run of four or more once, with a NUL between them.
+
+    A dump says the same a thousand times and means nothing to most adapters, all of which look at it.
+    """
+    words = _UNPRINTED.split(raw)
+    return b"\0".join(dict.fromkeys(word for word in words if len(word) >= _SHORTEST_WORD or not word))
 
 
 def _date(look: Look, path: str, text: str) -> None:

@@ -113,7 +113,7 @@ class _Run:
 
     def read(self) -> BundleReading:
         members = self.bundle.members
-        looker = Looker(self.bundle, self.manifest, self.adapters, self.forced)
+        looker = Looker(self.bundle, self.manifest, self.adapters, self.forced, refusals=self.only is not None)
         many = cores() if len(members) >= MANY_FILES else 1
         looks = in_order(lambda number: looker.look(members[number]), range(len(members)), many)
         reports = [self._see(look) for look in looks]
@@ -167,8 +167,6 @@ class _Run:
         report = look.report
         if look.failure:
             self.warn(report.path, 0, look.failure)
-        if self.only is None:  # refusals are for people who ask: a hundred of each of 100,000 files fill the memory
-            report.choices = [choice for choice in report.choices if choice.taken]
         self.titles += look.titles
         for path, date in look.dates:
             self.dated.add(path)
