@@ -129,7 +129,11 @@ def speed(ranks: int, entries: int, folder: Path | None, workers: int, as_json: 
     """Wall time of reading and comparing, and the peak of memory; dumps are written before, one after the other."""
     with tempfile.TemporaryDirectory() as temporary:
         place = folder or Path(temporary)
-        guilty = _write(place, ranks, entries, as_json) if not (place / "guilty").exists() else (place / "guilty").read_text()
+        guilty = (
+            _write(place, ranks, entries, as_json)
+            if not (place / "guilty").exists()
+            else (place / "guilty").read_text()
+        )
         files = sorted(place.glob("nccl_trace_rank_*"))
         size = sum(path.stat().st_size for path in files)
         code = (

@@ -103,8 +103,12 @@ class _Analysis:
         for item in self.unequal.values():
             self._odd_ones(item)
         complete: list[Operation] = []
-        for part in ends(self.graph, self.positions):
+        closed, circles = ends(self.graph, self.positions)
+        for part in closed:
             self._end(part, complete)
+        if not self.suspects and not self.circles and not self.unequal:
+            for part in circles:
+                self._circle(sorted(node for node in part if isinstance(node, int)))
         if not self.suspects and not self.circles and not self.unequal:
             self._unknown(blameless=bool(complete))
             if not self.suspects and not self.undecided:

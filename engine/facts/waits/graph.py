@@ -222,14 +222,20 @@ def components(graph: Graph, roots: Sequence[int]) -> list[list[Node]]:
     return found
 
 
-def ends(graph: Graph, positions: Positions) -> list[list[Node]]:
-    """The ends of the chains: parts of the graph that wait for nothing outside of themselves."""
-    result: list[list[Node]] = []
+def ends(graph: Graph, positions: Positions) -> tuple[list[list[Node]], list[list[Node]]]:
+    """The ends of the chains, parts of the graph that wait for nothing outside of themselves; and the other circles.
+
+    Ranks that wait for each other in a circle never go on, whatever else they wait for: an operation needs all members.
+    """
+    closed: list[list[Node]] = []
+    circles: list[list[Node]] = []
     for part in components(graph, sorted(positions.ranks)):
         inside = set(part)
         if all(ahead in inside for node in part for ahead in graph.after(node)):
-            result.append(part)
-    return result
+            closed.append(part)
+        elif len(part) > 1:
+            circles.append(part)
+    return closed, circles
 
 
 def shortest_circle(graph: Graph, ranks: Sequence[int]) -> list[Node]:

@@ -135,26 +135,55 @@ def odd_order(circle: Iterable[int], graph: Graph, positions: Positions) -> tupl
     texts = ("", "")
     for at, one in enumerate(wheres):
         for other in wheres[at + 1 :]:
-            orders: dict[bool, list[int]] = defaultdict(list)
             first, second = positions.groups[one[0]], positions.groups[other[0]]
-            for rank in set(first.members) & set(second.members) & set(positions.ranks):
-                order = _before(first.states.get(rank), one[1], second.states.get(rank), other[1])
-                if order is not None:
-                    orders[order].append(rank)
-            minority = min(orders.values(), key=len, default=[])
-            total = sum(map(len, orders.values()))
-            if len(orders) == 2 and total > 2 and 2 * len(minority) < total:
-                odd.update(minority)
+            orders = _orders(first, one[1], second, other[1], positions)
+            usual = _usual_order(orders)
+            if usual is None and len(orders) == 2:
+                usual = _usual_elsewhere(first, one[1], second, other[1], positions)
+            if usual is not None and len(orders) == 2:
+                odd.update(orders[not usual])
                 forward = [
-                    f"{group.description or group.name} #{seq}" for group, seq in _pair(first, one, second, other)
+                    f"{group.description or group.name} #{seq}" for group, seq in ((first, one[1]), (second, other[1]))
                 ]
-                usual = forward if len(orders[True]) > len(orders[False]) else forward[::-1]
-                texts = (", then ".join(usual), ", then ".join(usual[::-1]))
+                words = forward if usual else forward[::-1]
+                texts = (", then ".join(words), ", then ".join(words[::-1]))
     return tuple(sorted(odd)), *texts
 
 
-def _pair(first: Group, one: tuple[str, int], second: Group, other: tuple[str, int]) -> list[tuple[Group, int]]:
-    return [(first, one[1]), (second, other[1])]
+def _orders(first: Group, one: int, second: Group, other: int, positions: Positions) -> dict[bool, list[int]]:
+    """The members of both groups by whether they launched the first operation before the second, as far as known."""
+    orders: dict[bool, list[int]] = defaultdict(list)
+    for rank in sorted(set(first.members) & set(second.members) & set(positions.ranks)):
+        order = _before(first.states.get(rank), one, second.states.get(rank), other)
+        if order is not None:
+            orders[order].append(rank)
+    return orders
+
+
+def _usual_order(orders: Mapping[bool, Sequence[int]]) -> bool | None:
+    """The order of the majority, where there is one of more than two ranks."""
+    total = sum(map(len, orders.values()))
+    return next((order for order, ranks in orders.items() if total > 2 and 2 * len(ranks) > total), None)
+
+
+def _usual_elsewhere(first: Group, one: int, second: Group, other: int, positions: Positions) -> bool | None:
+    """The one order in which ranks of other groups of the same descriptions and sizes launched the two operations."""
+    seen: Counter[bool] = Counter()
+    for number, rank in positions.ranks.items():
+        for left in rank.groups:
+            for right in rank.groups if _alike(left, first) else ():
+                if _alike(right, second) and not (left is first and right is second):
+                    order = _before(left.states[number], one, right.states[number], other)
+                    seen.update(() if order is None else (order,))
+    return next(iter(seen)) if len(seen) == 1 and seen.total() > 2 else None
+
+
+def _alike(group: Group, other: Group) -> bool:
+    """Whether groups have the same part in the job: one description and one size."""
+    described = group.description not in ("", "undefined")
+    return group is other or (
+        described and group.description == other.description and len(group.members) == len(other.members)
+    )
 
 
 def _before(first: GroupState | None, one: int, second: GroupState | None, other: int) -> bool | None:
