@@ -144,6 +144,15 @@ ADAPTER = Adapter(
             (("job.python_stack", {"where": "lock", "function": "acquire (logging/__init__.py:917)"}),),
         ),
         Sample(
+            'Thread 4004 (active): "MainThread"\n    item (torch/_tensor.py:41)\n    clip_grads (app/optim.py:311)\n',
+            (("job.python_stack", {"where": "device_wait"}),),
+        ),
+        Sample(
+            'Thread 4004 (active): "MainThread"\n    synchronize (torch/cuda/streams.py:95)\n'
+            "    all_reduce (torch/distributed/distributed_c10d.py:2501)\n    step (app/optim.py:311)\n",
+            (("job.python_stack", {"where": "collective"}),),
+        ),
+        Sample(
             'Thread 78 (idle): "MainThread"\n    acquire_slot (app/pool.py:4)\n'
             "    __next__ (torch/utils/data/dataloader.py:701)\n",
             (("job.python_stack", {"where": "data_input"}),),
