@@ -49,6 +49,7 @@ def signature_problems(packs: Sequence[Path], vocabulary: Vocabulary) -> list[Pr
 def emitted_kinds() -> frozenset[str]:
     """All fact kinds that an adapter, a signature or the timeline itself can emit."""
     kinds = {kind for adapter in registry().adapters for kind in adapter.emits}
+    kinds |= {kind for block in registry().blocks for kind in block.emits}
     kinds |= {item.emits for item in load_signatures((BUILTIN / "signatures",), load_vocabulary()).signatures}
     kinds |= {BRING_UP_KIND, STEP_KIND, PATTERN, *WAITS, *COMPARED, *DEFECTS}
     profile = load_document(BUILTIN / "profiles" / "counters.yaml").value

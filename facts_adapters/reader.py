@@ -304,7 +304,8 @@ class _Run:
             for host in hosts:
                 self.site.alias(str(host), placement.host.value)
         for observation, writer in zip(text.observations, text.writers, strict=True):
-            if observation.host is None and writer is not None and not alone:
+            elsewhere = observation.of_another and len(self.manifest.nodes) > 1
+            if observation.host is None and writer is not None and not alone and not elsewhere:
                 observation.host = self.site.canonical(writer)
 
     def _own_name(self, placement: Placement, text: TextResult) -> bool:
@@ -354,6 +355,8 @@ class _Run:
 
     def _host_of(self, record: Record, placement: Placement) -> str | None:
         own = self.site.canonical(record.host)
+        if isinstance(record, Observation) and record.of_another and len(self.manifest.nodes) > 1:
+            return own
         return own or (placement.host.value if placement.host else None)
 
 

@@ -16,8 +16,8 @@ from engine.rules.model import EvidenceRule, Text
 SUSPECT_RANKS = 8
 """More ranks than this in one fact name nobody."""
 
-WAITED = "comm.collective_timeout"
-"""The kind by which a rank says that it waited."""
+WAITED = ("comm.collective_timeout", "job.rendezvous_incomplete")
+"""Kinds by which a rank says that it waited."""
 
 NOBODY = re.compile(r"unknown|localhost.*|127\.0\.[01]\.1|0\.0\.0\.0|::1?|\?|-", re.IGNORECASE)
 """Names that point to no machine."""
@@ -41,7 +41,7 @@ def find_suspects(
     """
     cleared = _waiting_only(waits)
     if top is None:
-        return _silent(graph) or tuple(_of_first_fault(first))
+        return _silent(graph) or tuple(_of_first_fault(first, cleared))
     order = {item.rule: position for position, item in enumerate(top.support) if item.explained_by is None}
     found: dict[tuple[int | None, str | None, str | None, str | None], Suspect] = {}
     for firing in sorted(inference.firings, key=lambda firing: (order.get(firing.rule_id, 0), firing.bindings)):
@@ -52,14 +52,14 @@ def find_suspects(
         why = fill(rule.reason, facts)
         for suspect in _named(rule, facts, why, cleared):
             found.setdefault((suspect.rank, suspect.host, suspect.device, suspect.port), suspect)
-    for suspect in _of_first_fault(first):
+    for suspect in _of_first_fault(first, cleared):
         found.setdefault((suspect.rank, suspect.host, suspect.device, suspect.port), suspect)
     return _most_specific(list(found.values())) or _silent(graph)
 
 
-def _of_first_fault(first: Fact | None) -> Iterator[Suspect]:
+def _of_first_fault(first: Fact | None, cleared: frozenset[int]) -> Iterator[Suspect]:
     """The subject of the first fault, and the far end that it names: a path has two ends."""
-    if first is None:
+    if first is None or _only_waited(first, cleared):
         return
     near = Text("The first fault was noticed there", "首个故障在此处被发现")
     far = Text("It is the other end of the first fault", "它是首个故障的另一端")
@@ -101,13 +101,18 @@ def _waiting_only(waits: Waits | None) -> frozenset[int]:
     return frozenset(waiting - {item.rank for item in waits.suspects})
 
 
+def _only_waited(fact: Fact, cleared: frozenset[int]) -> bool:
+    """Whether a fact about who joined comes from ranks that wait for others."""
+    return fact.kind == WAITED[1] and bool(fact.ranks) and cleared.issuperset(fact.ranks)
+
+
 def _named(
     rule: EvidenceRule, facts: Mapping[str, Fact], why: Text, cleared: frozenset[int] = frozenset()
 ) -> list[Suspect]:
     named: list[Suspect] = []
     for alias in dict.fromkeys(alias for alias, _ in rule.suspects):
         fact = facts.get(alias)
-        if fact is None:
+        if fact is None or _only_waited(fact, cleared):
             continue
         fields = [name for other, name in rule.suspects if other == alias]
         host = fact.host if "host" in fields else fact.peer if "peer" in fields else None
@@ -116,7 +121,7 @@ def _named(
         port = fact.port if "port" in fields else None
         ranks: list[int | None] = [None]
         if "rank" in fields and 0 < len(fact.ranks) <= SUSPECT_RANKS:
-            ranks = [rank for rank in fact.ranks if fact.kind != WAITED or rank not in cleared]
+            ranks = [rank for rank in fact.ranks if fact.kind not in WAITED or rank not in cleared]
         named.extend(
             Suspect(rank, host, device, port, why) for rank in ranks if (rank, host, device, port) != (None,) * 4
         )

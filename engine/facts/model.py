@@ -98,6 +98,8 @@ class Observation:
     """Subject fields that were joined with another name, as the line spells them; empty where the line names none."""
     sparse: bool = False
     """Marks one of many lines that repeat, read without those in between: a gap to the next is no pause."""
+    of_another: bool = False
+    """Marks what its writer says of another process: the writer's host need not be the host of that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from engine.facts.retries import classify, read_windows, set_windows
 from engine.facts.steps import diverging_steps
 from engine.facts.stretches import OPEN, covered, joined
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
-from engine.facts.waits import Waits, analyse, observations_of, states_in_logs
+from engine.facts.waits import Waits, analyse, observations_of, settled, states_in_logs, states_told
 
 TIMED = ("fault", "symptom", "activity")
 """Natures whose facts happen at a time; only these can lie outside the window."""
@@ -103,7 +103,7 @@ def build_timeline(
         *(item for item in (*waiting, *failure_patterns(facts, vocabulary)) if item.kind in vocabulary),
     ]
     _fill_hosts(derived, _rank_hosts(observations))
-    facts.extend(fold([place.fact(item) for item in derived], vocabulary))
+    facts = settled(facts, fold([place.fact(item) for item in derived], vocabulary))
     table = read_defects((profiles or {}).get("defects", {}))
     facts.extend(item for item in known_defects(facts, observations, table) if item.kind in vocabulary)
     ordered = sorted(facts, key=_fact_order)
@@ -125,7 +125,7 @@ def _waits(
 ) -> tuple[Waits | None, list[Observation]]:
     """Who waits for whom, by recorders, library reports and log lines, and the facts that follow."""
     world = manifest.world_size if manifest.world_size and manifest.world_size <= MOST_RANKS else None
-    states = [*recorded, *states_in_logs(facts, covered, world)]
+    states = [*recorded, *states_in_logs(facts, covered, world), *states_told(facts, world)]
     if not states:
         return None, []
     hints = [*facts, *compared]

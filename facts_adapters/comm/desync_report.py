@@ -1,7 +1,9 @@
-"""PyTorch's desync report (``TORCH_NCCL_DESYNC_DEBUG``, 1.13 to 2.9) and the rank list of a monitored barrier.
+"""PyTorch's desync report (``TORCH_NCCL_DESYNC_DEBUG``, 1.13 to 2.9) and the rank lists of a monitored barrier.
 
-The report names the ranks that lag and what each rank started last; ranks that started another operation under the
-same number issued another collective.
+The report names the ranks that lag, and in a snapshot of all ranks of its group what each began last; ranks that began
+another operation under the same number issued another collective. Where a rank has begun nothing at all, only such
+ranks are listed. Every rank that timed out prints the report. Source: ``torch/csrc/distributed/c10d/TraceUtils.h`` and
+``ProcessGroupGloo.cpp``; both count the ranks of their process group.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from engine.facts.collectives import compact
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context, Sample
-from facts_adapters.text.blocks import Block, BlockReader
+from facts_adapters.text.blocks import Block, BlockLine, BlockReader
 
 MOST_RANKS = 64
 """Ranks of one list that are named; in longer lists the majority is at fault, not each of them."""
@@ -23,15 +27,23 @@ _INSIDE = re.compile(r"\[(?P<ranks>[\d, ]+)\] joined but didn't finish collectiv
 _BEFORE = re.compile(
     r"\[(?P<ranks>[\d, ]+)\] finished collective #(?P<done>\d+), but didn't join collective #(?P<seq>\d+)"
 )
-_HEADING = re.compile(r"#(?P<seq>\d+) started ranks:")
+_HEADING = re.compile(r"#(?P<seq>\d+) (?:started|finished) ranks:")
 _STARTED = re.compile(r"\[(?P<ranks>[\d, ]+)\] started (?P<op>\w+)")
-_BARRIER = re.compile(r"\[Rank 0\]: Ranks (?P<ranks>\d+(?:, \d+)*) failed to pass monitoredBarrier in (?P<ms>\d+) ms")
+_FINISHED = re.compile(r"\[(?P<ranks>[\d, ]+)\] finished (?P<op>[A-Z_]\w*)")
+_BARRIER = re.compile(
+    r"\[Rank 0\]: Rank(?P<all>s)? (?P<ranks>\d+(?:, \d+)*) failed to pass monitoredBarrier in (?P<ms>\d+) ms"
+)
 _PARTS = ("- ", "#", "[")
+
+
+def every_rank(text: str) -> list[int]:
+    """The ranks of a list such as ``5, 6``."""
+    return [int(part[:9]) for part in text.replace(" ", "").split(",") if part]
 
 
 def ranks_of(text: str) -> list[int]:
     """The ranks of a list such as ``5, 6``; empty where it is longer than :data:`MOST_RANKS`."""
-    ranks = [int(part) for part in text.replace(" ", "").split(",") if part]
+    ranks = every_rank(text)
     return ranks if len(ranks) <= MOST_RANKS else []
 
 
@@ -46,51 +58,92 @@ def continues(_so_far: Sequence[str], message: str) -> bool:
     return not text or (message[:1] in (" ", "\t") and text.startswith(_PARTS))
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A line of the snapshot: ranks that began or finished an operation last."""
+
+    seq: int
+    op: str
+    ranks: list[int]
+    line: int
+    began: bool
+
+
 def read(block: Block, _context: Context) -> Iterator[Observation]:
-    """``comm.rank_behind`` of lagging ranks, ``comm.operation_mismatch`` of those that started another operation."""
+    """``comm.ranks_listed`` of every list, ``comm.rank_behind`` of the ranks that lag, ``comm.operation_mismatch``.
+
+    Of a whole snapshot most ranks never lag: then the others are ahead, or wait in something of their own.
+    """
     waiting = _TIMEOUT.search(block.text)
     seq = int(waiting["seq"]) if waiting else None
+    entries = list(_snapshot(block))
+    listed = {rank for entry in entries for rank in entry.ranks}
+    lagging = [item for line in block.lines for item in _lagging(line, seq)]
+    whole = listed == set(range(len(listed))) and listed >= {rank for ranks, _, _ in lagging for rank in ranks}
+    few = not (listed and whole) or 2 * sum(len(ranks) for ranks, _, _ in lagging) <= len(listed)
+    for ranks, fields, number in lagging:
+        for rank in ranks if few and len(ranks) <= MOST_RANKS else ():
+            yield Observation("comm.rank_behind", block.source(number), dict(fields), rank=rank, of_another=True)
+    for number in sorted({entry.seq for entry in entries}):
+        yield from _mismatches(block, number, [entry for entry in entries if entry.began and entry.seq == number])
+    yield from _listed(block, entries, waiting)
+
+
+def _snapshot(block: Block) -> Iterator[_Entry]:
     heading: int | None = None
-    started: dict[int, list[tuple[str, list[int], int]]] = {}
     for line in block.lines:
-        yield from _lagging(block, line.number, line.text, seq)
         title = _HEADING.search(line.text)
-        heading = int(title["seq"]) if title else (None if "finished ranks" in line.text else heading)
-        entry = _STARTED.search(line.text)
+        heading = int(title["seq"]) if title else heading
+        began = _STARTED.search(line.text)
+        entry = began or _FINISHED.search(line.text)
         if entry and heading is not None:
-            started.setdefault(heading, []).append((entry["op"], ranks_of(entry["ranks"]), line.number))
-    for number, entries in started.items():
-        yield from _mismatches(block, number, entries)
+            yield _Entry(heading, entry["op"], every_rank(entry["ranks"]), line.number, began is not None)
 
 
-def _lagging(block: Block, number: int, text: str, seq: int | None) -> Iterator[Observation]:
+def _lagging(line: BlockLine, seq: int | None) -> Iterator[tuple[list[int], dict[str, Scalar], int]]:
     for pattern, how in ((_NEVER, "never_entered"), (_INSIDE, "stuck_inside"), (_BEFORE, "never_entered")):
-        match = pattern.search(text)
+        match = pattern.search(line.text)
         if match is None:
             continue
         at = int(match["seq"]) if "seq" in match.groupdict() else seq
-        for rank in ranks_of(match["ranks"]):
-            fields: dict[str, Scalar] = {"how": how}
-            if at is not None:
-                fields["seq"] = at
-            yield Observation("comm.rank_behind", block.source(number), fields, rank=rank)
+        yield every_rank(match["ranks"]), {"how": how, **({"seq": at} if at is not None else {})}, line.number
 
 
-def _mismatches(block: Block, seq: int, entries: Sequence[tuple[str, list[int], int]]) -> Iterator[Observation]:
-    votes = Counter({op: 0 for op, _, _ in entries})
-    for op, ranks, _ in entries:
-        votes[op] += len(ranks)
+def _listed(block: Block, entries: Sequence[_Entry], waiting: re.Match[str] | None) -> Iterator[Observation]:
+    """What the lists say, for the comparison of all ranks."""
+    own: dict[str, Scalar] = {"list": "desync_report"}
+    for entry in entries:
+        stage = "started" if entry.began else "finished"
+        fields = {**own, "ranks": compact(entry.ranks), "stage": stage, "seq": entry.seq, "op": entry.op}
+        yield Observation("comm.ranks_listed", block.source(entry.line), fields)
+    first = block.lines[0].number
+    if waiting and not entries:
+        fields = {**own, "ranks": str(int(waiting["rank"])), "stage": "waiting"}
+        fields |= {"seq": int(waiting["seq"]), "op": waiting["op"]}
+        yield Observation("comm.ranks_listed", block.source(first), fields)
+    for line in block.lines:
+        match = _NEVER.search(line.text)
+        if match:
+            fields = {**own, "ranks": compact(every_rank(match["ranks"])), "stage": "absent"}
+            yield Observation("comm.ranks_listed", block.source(line.number), fields)
+
+
+def _mismatches(block: Block, seq: int, entries: Sequence[_Entry]) -> Iterator[Observation]:
+    votes = Counter({entry.op: 0 for entry in entries})
+    for entry in entries:
+        votes[entry.op] += len(entry.ranks)
     if len(votes) < 2:
         return
-    expected = votes.most_common(1)[0][0]
-    for op, ranks, number in entries:
-        for rank in ranks if op != expected else ():
-            fields: dict[str, Scalar] = {"aspect": "operation", "expected": expected, "found": op, "seq": seq}
-            yield Observation("comm.operation_mismatch", block.source(number), fields, rank=rank)
+    expected, most = votes.most_common(1)[0]
+    for entry in entries:
+        known = 2 * most > votes.total() and len(entry.ranks) <= MOST_RANKS
+        for rank in entry.ranks if entry.op != expected and known else ():
+            fields: dict[str, Scalar] = {"aspect": "operation", "expected": expected, "found": entry.op, "seq": seq}
+            yield Observation("comm.operation_mismatch", block.source(entry.line), fields, rank=rank, of_another=True)
 
 
 def barrier_begins(message: str) -> bool:
-    """True for the line that lists several ranks."""
+    """True for a line that names one rank, and for the one that lists all."""
     return _BARRIER.search(message) is not None
 
 
@@ -100,19 +153,24 @@ def one_line(_so_far: Sequence[str], _message: str) -> bool:
 
 
 def read_barrier(block: Block, _context: Context) -> Iterator[Observation]:
-    """``comm.barrier_missing`` of each listed rank; it lagged for the whole time of the barrier."""
+    """``comm.barrier_missing`` of each listed rank, which lagged for the whole time of the barrier; the list itself.
+
+    Rank 0 asks the others in their order: those before a rank that it names have answered. A list is whole.
+    """
     match = _BARRIER.search(block.lines[0].text)
     if match is None:
         return
-    waited = int(match["ms"])
+    waited, source = int(match["ms"]), block.source(block.lines[0].number)
+    fields: dict[str, Scalar] = {"timeout_ms": waited}
+    if match["all"]:
+        fields["missing"] = match["ranks"]
     for rank in ranks_of(match["ranks"]):
-        yield Observation(
-            "comm.barrier_missing",
-            block.source(block.lines[0].number),
-            {"timeout_ms": waited, "missing": match["ranks"]},
-            rank=rank,
-            lag=(waited * 1000, waited * 1000),
-        )
+        lag = (waited * 1000, waited * 1000)
+        yield Observation("comm.barrier_missing", source, dict(fields), rank=rank, lag=lag, of_another=True)
+    own: dict[str, Scalar] = {"list": "monitored_barrier"}
+    absent = {**own, "ranks": compact(every_rank(match["ranks"])), "stage": "absent", "whole": bool(match["all"])}
+    yield Observation("comm.ranks_listed", source, absent)
+    yield Observation("comm.ranks_listed", source, {**own, "ranks": "0", "stage": "waiting"})
 
 
 _REPORT = """\
@@ -135,7 +193,7 @@ BLOCKS = (
         begins=begins,
         continues=continues,
         read=read,
-        emits=("comm.rank_behind", "comm.operation_mismatch"),
+        emits=("comm.rank_behind", "comm.operation_mismatch", "comm.ranks_listed"),
         samples=(
             Sample(
                 _REPORT,
@@ -143,12 +201,17 @@ BLOCKS = (
                     ("comm.rank_behind", {"rank": 5, "seq": 1023, "how": "stuck_inside"}),
                     ("comm.rank_behind", {"rank": 6, "seq": 1024, "how": "never_entered"}),
                     ("comm.operation_mismatch", {"rank": 4, "expected": "ALLREDUCE", "found": "BROADCAST"}),
+                    ("comm.ranks_listed", {"ranks": "0-3", "stage": "started", "seq": 1024, "op": "ALLREDUCE"}),
+                    ("comm.ranks_listed", {"ranks": "6", "stage": "finished", "seq": 1023}),
                 ),
             ),
             Sample(
                 "\t - To our best knowledge, ranks [5, 6] are the lagging ranks that caused this timeout. "
                 "They never joined any collectives\n",
-                (("comm.rank_behind", {"rank": 6, "how": "never_entered"}),),
+                (
+                    ("comm.rank_behind", {"rank": 6, "how": "never_entered"}),
+                    ("comm.ranks_listed", {"ranks": "5,6", "stage": "absent"}),
+                ),
             ),
             Sample("iteration 12: no timeout at collective ALLREDUCE, #12\n", ()),
         ),
@@ -159,7 +222,7 @@ BLOCKS = (
         begins=barrier_begins,
         continues=one_line,
         read=read_barrier,
-        emits=("comm.barrier_missing",),
+        emits=("comm.barrier_missing", "comm.ranks_listed"),
         samples=(
             Sample(
                 "[rank0]:[E1130 13:33:40.229310029 ProcessGroupGloo.cpp:71] [Rank 0]: Ranks 1, 5 failed to pass "
@@ -167,9 +230,18 @@ BLOCKS = (
                 (
                     ("comm.barrier_missing", {"rank": 1, "timeout_ms": 3000}),
                     ("comm.barrier_missing", {"rank": 5, "timeout_ms": 3000}),
+                    ("comm.ranks_listed", {"ranks": "1,5", "stage": "absent", "whole": True}),
                 ),
             ),
-            Sample("[Rank 0]: Rank 1 failed to pass monitoredBarrier in 3000 ms\n", ()),
+            Sample(
+                "[rank0]:[E1130 13:33:40.229271962 ProcessGroupGloo.cpp:2664] [Rank 0]: Rank 1 failed to pass "
+                "monitoredBarrier in 3000 ms\n",
+                (
+                    ("comm.barrier_missing", {"rank": 1, "timeout_ms": 3000}),
+                    ("comm.ranks_listed", {"ranks": "1", "stage": "absent", "whole": False}),
+                ),
+            ),
+            Sample("all ranks 0 to 7 passed monitoredBarrier in 3000 ms, none failed to pass monitoredBarrier\n", ()),
         ),
     ),
 )

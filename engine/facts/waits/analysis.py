@@ -16,7 +16,7 @@ from engine.facts.waits.graph import Graph, Node, Operation, build, ends, shorte
 from engine.facts.waits.hints import HARD, hints_of
 from engine.facts.waits.homes import homes_of, lost_hosts
 from engine.facts.waits.mismatch import mismatches, odd_order
-from engine.facts.waits.model import Circle, Front, How, Mismatch, Sign, Suspected, Waits
+from engine.facts.waits.model import ALL_MUST_COME, Circle, Front, How, Mismatch, Sign, Suspected, Waits
 from engine.facts.waits.positions import Positions, assemble, progress_at
 from engine.facts.waits.tables import front_of_operation, fronts_of, waits_of
 
@@ -159,7 +159,8 @@ class _Analysis:
         late_in = [item for where in self.graph.awaited[rank] if rank in (item := self.graph.operations[where]).late]
         operation = min(late_in, key=_directly)
         idle = sum(1 for member in operation.late if member not in self.graph.waits)
-        if operation.transfer is None and 2 * idle > len(operation.group.states):
+        alone = 2 * idle > len(operation.group.states) and operation.group.name != ALL_MUST_COME
+        if operation.transfer is None and alone:
             return  # most are not in it: the few that wait may have launched what nobody else should
         how: How = "not_started" if operation.late[rank] == "not_started" else "never_entered"
         if operation.group.states and _of_library(operation):

@@ -17,6 +17,9 @@ ADAPTER = "waits"
 MOST_FACTS = 512
 """Facts of one kind that are made; the report's tables hold the rest."""
 
+NOT_TOLD = "?"
+"""A call of which only is known that it is another."""
+
 KINDS = (
     "comm.rank_behind",
     "comm.rank_absent",
@@ -62,7 +65,7 @@ def _suspect(item: Suspected) -> Observation:
         fields: dict[str, Scalar] = {
             "aspect": item.aspect,
             "expected": item.call,
-            "found": item.found,
+            "found": item.found or NOT_TOLD,
             **_fields(item.name, item.seq, ""),
         }
         return Observation("comm.operation_mismatch", item.source, fields, host=item.host, rank=item.rank)
@@ -83,7 +86,7 @@ def _split(item: Mismatch, states: Sequence[GroupState]) -> Observation:
     """Unequal calls without a majority: who is wrong is not told."""
     fields: dict[str, Scalar] = {
         "aspect": item.aspect,
-        "expected": item.calls[0],
+        "expected": item.calls[0] or NOT_TOLD,
         "found": item.calls[-1],
         **_fields(item.name, item.seq, ""),
     }

@@ -15,6 +15,9 @@ UNNAMED = "?"
 LINKS = "links"
 """The group that connections are waited for in."""
 
+LARGEST = 1 << 62
+"""A number from which on no sequence number is believed."""
+
 SPEAKS_OF_LIBRARY = ("comm.init_started", "comm.init_completed", "comm.interface_used", "comm.network_used")
 """Kinds that show that the library's own lines of a rank are in its log."""
 
@@ -28,9 +31,9 @@ def states_in_logs(facts: Sequence[Fact], covered: Collection[int], world: int |
 def _watchdogs(facts: Iterable[Fact], world: int | None) -> Iterator[GroupState]:
     everybody = compact(range(world)) if world else ""
     for fact in facts:
-        seq = _number(fact, "seq")
+        seq = number_of(fact, "seq")
         if fact.kind == "comm.work_status":
-            enqueued, completed = _number(fact, "last_enqueued"), _number(fact, "last_completed")
+            enqueued, completed = number_of(fact, "last_enqueued"), number_of(fact, "last_completed")
             if seq is not None and completed is not None:
                 completed = min(completed, seq - 1)
         elif fact.kind == "comm.collective_timeout" and seq is not None and fact.fields.get("pg"):
@@ -50,9 +53,10 @@ def _watchdogs(facts: Iterable[Fact], world: int | None) -> Iterator[GroupState]
             yield state
 
 
-def _number(fact: Fact, name: str) -> int | None:
+def number_of(fact: Fact, name: str) -> int | None:
+    """A whole number that a fact holds; lines may hold any, and no count is larger than :data:`LARGEST`."""
     value = fact.fields.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST else None
 
 
 def _state(fact: Fact, group: str, rank: int) -> GroupState:
@@ -67,7 +71,7 @@ def _communicators(facts: Sequence[Fact], covered: Collection[int], world: int |
     started: dict[str, dict[int, Fact]] = defaultdict(dict)
     completed: dict[str, set[int]] = defaultdict(set)
     for fact in facts:
-        if fact.kind == "comm.init_started" and world and _number(fact, "nranks") == world:
+        if fact.kind == "comm.init_started" and world and number_of(fact, "nranks") == world:
             for rank in fact.ranks:
                 started[str(fact.fields.get("comm", ""))].setdefault(rank, fact)
         elif fact.kind == "comm.init_completed":
@@ -95,7 +99,7 @@ def _links(facts: Sequence[Fact], covered: Collection[int]) -> Iterator[GroupSta
     """Ranks that waited in vain for a peer's connection (HCCL's LINK_ERROR_INFO); the end of the chain is the cause."""
     waits: dict[int, dict[int, Fact]] = defaultdict(dict)
     for fact in facts:
-        peer = _number(fact, "peer_rank")
+        peer = number_of(fact, "peer_rank")
         if fact.kind == "comm.link_wait_timeout" and peer is not None:
             for rank in fact.ranks:
                 if rank != peer:

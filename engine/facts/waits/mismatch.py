@@ -95,8 +95,12 @@ def _judged(group: Group, seq: int, calls: Mapping[int, int], positions: Positio
 
 
 def _aspect(words: Sequence[str]) -> str:
-    """In what calls differ: ``name elements types``."""
+    """In what calls differ: ``name elements types``, or ``... #number`` where they do not even stand in one place."""
     parts = [word.split(" ") for word in words]
+    if not all(words):
+        return "unknown"
+    if len({part[-1] for part in parts}) > 1 and all(part[-1].startswith("#") for part in parts):
+        return "order"
     if len({part[0] for part in parts}) > 1:
         return "operation"
     if len({part[-1] for part in parts}) > 1 and len({tuple(part[:-1]) for part in parts}) == 1:

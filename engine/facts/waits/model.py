@@ -10,6 +10,9 @@ from engine.facts.model import Source
 Where = tuple[str, int]
 """An operation: the key of its group and its sequence number; a transfer is ``(">from>to>group", -1)``."""
 
+ALL_MUST_COME = "rendezvous"
+"""Name of the group of those who join a job: nobody can be there alone by mistake, however many are missing."""
+
 Standing = Literal["late", "unknown", "mismatch", "cycle", "stalled", "waits_elsewhere", "idle"]
 """What holds an operation: ranks that are not in it, ranks of which nothing is known, unequal calls, a circle of
 waiting, nothing that shows (all are in), ranks that wait elsewhere; or nobody waits in the group."""
