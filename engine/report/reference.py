@@ -38,6 +38,7 @@ COMPUTED: Mapping[str, str] = {
         ),
         "the comparison of how far ranks came in their groups",
     ),
+    "comm.log_stops": "the comparison of where the logs of ranks end",
     "comm.rank_silent": "the comparison of the ranks that report a time-out with those that do not",
     "compare.differs": "the comparison of settings across hosts or ranks",
     "coverage.source": "every file whose class is known",

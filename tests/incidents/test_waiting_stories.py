@@ -131,6 +131,30 @@ def test_a_killed_rank_is_named_where_its_end_is_told(tmp_path: Path) -> None:
     assert "ended for a reason of its own" in suspect["why"]
 
 
+STEP = "2026-05-12 11:{minute:02d}:{second:02d},118 INFO [rank{rank}] iteration {step}/5000 | loss 2.31\n"
+
+
+def test_a_killed_rank_is_named_where_its_log_stops(tmp_path: Path) -> None:
+    case = hanging("rank killed", 4)
+    (guilty,) = case.guilty
+    lost = next(rank for rank in sorted(case.dumps) if rank // PER_HOST != guilty // PER_HOST)
+    del case.dumps[lost]
+    bundle(tmp_path, case)
+    for rank in range(16):
+        log = tmp_path / "logs" / f"node{rank // PER_HOST:02d}" / f"rank_{rank}.log"
+        text = "".join(STEP.format(minute=20, second=step, rank=rank, step=step) for step in range(10, 40))
+        log.write_text(text + ("" if rank == guilty else WATCHDOG.format(rank=rank, seq=9, numel=8)), encoding="utf-8")
+    report = report_of(tmp_path)
+    (suspect,) = report["waits"]["suspects"]
+    assert (suspect["rank"], suspect["how"], report["waits"]["undecided"]) == (guilty, "no_report", "")
+    assert "its log stops" in suspect["why"]
+    assert {item["rank"] for item in report["suspects"]} == {guilty}
+    own = tmp_path / "logs" / f"node{guilty // PER_HOST:02d}" / f"rank_{guilty}.log"
+    own.write_text(own.read_text() + "saving the optimizer state\n", encoding="utf-8")
+    report = report_of(tmp_path)
+    assert (report["waits"]["suspects"], report["waits"]["undecided"]) == ([], str(guilty))
+
+
 def test_a_host_from_which_nothing_came_is_told_as_one(tmp_path: Path) -> None:
     case = hanging("rank killed", 3)
     node = next(iter(case.guilty)) // PER_HOST
