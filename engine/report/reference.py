@@ -35,6 +35,7 @@ COMPUTED: Mapping[str, str] = {
             "comm.rank_absent",
             "comm.rank_behind",
             "comm.wait_cycle",
+            "host.nothing_collected",
         ),
         "the comparison of how far ranks came in their groups",
     ),
