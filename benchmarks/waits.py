@@ -98,9 +98,9 @@ def accuracy(least: int, most: int, only: str, seeds: int | None = None) -> None
                     _judge(name, condition, seed, size, scores[name, condition])
         took = time.perf_counter() - started
         say(f"\n{size} ranks, {seeds or SEEDS[size]} seeds each (precision/recall), {took:.0f} s")
-        say(f"{'':<28}" + "".join(f"{condition:>23}" for condition in conditions))
+        say(f"{'':<28}" + "".join(f"{condition:>26}" for condition in conditions))
         for name in SCENARIOS:
-            say(f"{name:<28}" + "".join(f"{scores[name, condition]!s:>23}" for condition in conditions), flush=True)
+            say(f"{name:<28}" + "".join(f"{scores[name, condition]!s:>26}" for condition in conditions), flush=True)
 
 
 def _judge(name: str, condition: str, seed: int, size: int, score: Score) -> None:
