@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -119,34 +118,6 @@ def test_coverage_spans_the_stamps(read: Reader) -> None:
     (cover,) = result.observations
     assert cover.fields == {"class": "kernel_log", "lines": 3}
     assert (cover.after, cover.until) == (reading("[1.000000]"), reading("[9.500000]"))
-
-
-@pytest.mark.parametrize(
-    ("tail", "undated"),
-    [
-        ("", 0),
-        ("\n\n", 0),
-        ("  a second line of it\nand one more\n", 2),
-        (LOST.rstrip("\n") + "\r 40%|####\r 41%|####\n", 2),
-        ("\r 40%|####\r" + LOST, 0),
-        ("step 7\n" * 6_000, None),
-    ],
-)
-def test_the_end_of_a_ranks_own_log_is_told_by_its_last_stamp(read: Reader, tail: str, undated: int | None) -> None:
-    result = read({"n1/rank_3.log": LOST + tail, "n1/train.log": LOST + tail})
-    own, shared = (o for o in result.observations if o.kind == "coverage.source")
-    assert own.fields.get("undated") == undated
-    assert "undated" not in shared.fields
-
-
-def test_a_log_that_was_read_in_part_has_no_known_end(read: Reader) -> None:
-    whole = gzip.compress(("noise\n" * 900 + LOST).encode())
-    (own,) = (o for o in read({"n1/rank_3.log.gz": whole}).observations if o.kind == "coverage.source")
-    assert own.fields["undated"] == 0
-    result = read({"n1/rank_3.log.gz": gzip.compress((LOST * 900).encode())[:-9]})
-    assert result.warnings
-    (own,) = (o for o in result.observations if o.kind == "coverage.source")
-    assert "undated" not in own.fields
 
 
 def test_a_system_log_with_kernel_lines_covers_both(read: Reader) -> None:
