@@ -28,9 +28,11 @@ from engine.facts.manifest import Manifest
 from engine.facts.model import Fact, Observation, Source
 from engine.facts.timeline import build_timeline
 from engine.facts.vocabulary import load_vocabulary
-from engine.facts.waits import analyse, observations_of
+from engine.facts.waits import Waits, analyse, observations_of
 from facts_adapters.comm.flight_recorder import states_of
+from tests.facts.building import timeline
 from tests.facts.waits.dumps import Recorder, dump_of
+from tests.facts.waits.endings import logs_of
 from tests.facts.waits.job import Topology
 from tests.facts.waits.reading import Quiet
 from tests.facts.waits.scenarios import DAMAGES, RECORDERS, SCENARIOS, Case, run_of, take_dumps, topologies
@@ -40,6 +42,13 @@ SEEDS = {16: 20, 64: 8, 256: 3, 1024: 1, 4096: 1}
 NO_START = "starts not told"
 EXITS = "exits told"
 """Beside whole dumps it is known how each process ended: a killed one by SIGKILL, the others by the watchdog."""
+
+LOGS = (
+    "logs told",
+    *(f"{logs} and {count} missing" for logs in ("logs", "early logs", "torn logs") for count in (1, 2)),
+)
+"""Beside dumps, of which healthy ranks' are missing, there are the logs of all ranks. Early: those on the hosts of the
+ranks without dump were collected before anybody gave up; torn: their own have lost their end."""
 
 
 def say(text: str = "", flush: bool = False) -> None:
@@ -80,7 +89,7 @@ class Score:
 
 def accuracy(least: int, most: int, only: str, seeds: int | None = None) -> None:
     """Precision/recall of the suspects; recall over the cases whose dumps determine who it was."""
-    every = [*RECORDERS, EXITS, *(f"2 {damage}" for damage in DAMAGES), "1 missing"]
+    every = [*RECORDERS, EXITS, *(f"2 {damage}" for damage in DAMAGES), "1 missing", *LOGS]
     conditions = [name for name in every if any(part in name for part in only.split(","))]
     for size in (size for size in SIZES if least <= size <= most):
         started = time.perf_counter()
@@ -91,9 +100,9 @@ def accuracy(least: int, most: int, only: str, seeds: int | None = None) -> None
                     _judge(name, condition, seed, size, scores[name, condition])
         took = time.perf_counter() - started
         say(f"\n{size} ranks, {seeds or SEEDS[size]} seeds each (precision/recall), {took:.0f} s")
-        say(f"{'':<28}" + "".join(f"{condition:>17}" for condition in conditions))
+        say(f"{'':<28}" + "".join(f"{condition:>26}" for condition in conditions))
         for name in SCENARIOS:
-            say(f"{name:<28}" + "".join(f"{scores[name, condition]!s:>17}" for condition in conditions), flush=True)
+            say(f"{name:<28}" + "".join(f"{scores[name, condition]!s:>26}" for condition in conditions), flush=True)
 
 
 def _judge(name: str, condition: str, seed: int, size: int, score: Score) -> None:
@@ -103,6 +112,11 @@ def _judge(name: str, condition: str, seed: int, size: int, score: Score) -> Non
     take_dumps(case, RECORDERS.get(condition, Recorder()), random)
     told = case.determined and (name, condition) != ("device never begins", NO_START)
     hints: list[Fact] = []
+    if condition in LOGS:
+        told = told or bool(case.dead and "early" not in condition and "torn" not in condition)
+        case, waits = _with_logs(case, condition, random)
+        score.add({item.rank for item in waits.suspects}, case, told)
+        return
     if condition == EXITS:
         hints = _exits(case)
         told = told or bool(case.dead)
@@ -111,6 +125,18 @@ def _judge(name: str, condition: str, seed: int, size: int, score: Score) -> Non
         case = DAMAGES[damage](case, int(count), random)
     waits = analyse(read_all(case.dumps.items()), hints=hints)
     score.add({item.rank for item in waits.suspects}, case, told)
+
+
+def _with_logs(case: Case, condition: str, random: Random) -> tuple[Case, Waits]:
+    """The analysis with the logs of all ranks."""
+    before = set(case.dumps)
+    for count in (1, 2):
+        if f"{count} missing" in condition:
+            case = DAMAGES["missing"](case, count, random)
+    lost = before - set(case.dumps)
+    logs = logs_of(case, random, lost if "early" in condition else (), lost if "torn" in condition else ())
+    made = timeline(*read_all(case.dumps.items()), *logs)
+    return case, made.waits or analyse(())
 
 
 def _exits(case: Case) -> list[Fact]:

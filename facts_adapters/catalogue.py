@@ -12,6 +12,7 @@ from engine.facts.bring_up import BRING_UP_KIND
 from engine.facts.comparison import KINDS as COMPARED
 from engine.facts.counters import read_profile, yielded_kinds
 from engine.facts.defects import KINDS as DEFECTS
+from engine.facts.log_ends import KIND as STOPPED
 from engine.facts.patterns import KIND as PATTERN
 from engine.facts.steps import STEP_KIND
 from engine.facts.vocabulary import Vocabulary, load_vocabulary
@@ -51,6 +52,6 @@ def emitted_kinds() -> frozenset[str]:
     kinds = {kind for adapter in registry().adapters for kind in adapter.emits}
     kinds |= {kind for block in registry().blocks for kind in block.emits}
     kinds |= {item.emits for item in load_signatures((BUILTIN / "signatures",), load_vocabulary()).signatures}
-    kinds |= {BRING_UP_KIND, STEP_KIND, PATTERN, *WAITS, *COMPARED, *DEFECTS}
+    kinds |= {BRING_UP_KIND, STEP_KIND, STOPPED, PATTERN, *WAITS, *COMPARED, *DEFECTS}
     profile = load_document(BUILTIN / "profiles" / "counters.yaml").value
     return frozenset(kinds | yielded_kinds(read_profile(profile)))

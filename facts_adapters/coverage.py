@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from engine.facts.model import Observation, Source
+from engine.facts.model import Observation, Scalar, Source
 from facts_adapters.result import FileReport
 from facts_adapters.text.result import TextResult
 
@@ -61,15 +61,21 @@ def classes_of(text: TextResult) -> list[str]:
 def coverage(
     path: str, report: FileReport, text: TextResult | None, by_adapter: Sequence[str]
 ) -> Iterator[Observation]:
-    """One statement per class; ``after`` and ``until`` are the first and the last stamp of the file."""
+    """One statement per class; ``after`` and ``until`` are the first and the last stamp of the file.
+
+    Of a rank's own log it says how many lines follow the last stamp, where the log was read to its end.
+    """
     classes = set(by_adapter) | set(classes_of(text) if text is not None else ())
     if classes & {"system_log", "kernel_log"} and _OF_SWITCH.search(path):
         classes.add("switch_log")  # the syslog of a switch that runs Linux
     for name in sorted(classes):
+        fields: dict[str, Scalar] = {"class": name, "lines": report.lines}
+        if name == "job_log" and report.rank and report.whole and text is not None and text.undated is not None:
+            fields["undated"] = text.undated
         yield Observation(
             kind="coverage.source",
             source=Source(path, 0),
-            fields={"class": name, "lines": report.lines},
+            fields=fields,
             after=text.first if text is not None else None,
             until=text.last if text is not None else None,
             adapter="discovery",

@@ -194,6 +194,7 @@ class _Run:
         report.run = placement.run.value if placement.run else None
         context = _Context(self, part)
         if read is not None:
+            report.whole = not any(warning.path == member.path for warning in read.told)
             self.bundle.warnings += [w for w in read.told if w not in self.bundle.warnings[-50:]]
             for place, line, reason in read.warnings:
                 self.warn(place, line, reason)

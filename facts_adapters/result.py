@@ -32,6 +32,8 @@ class FileReport:
     last: Reading | None = None
     observations: int = 0
     samples: int = 0
+    whole: bool = False
+    """Read to its end, as one text."""
     pasted: bool = False
     """Read in parts or without what stands before every line."""
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from engine.diagnosis.model import Hypothesis, Missing
 from engine.diagnosis.scoring import probability
 from engine.facts.manifest import Manifest
 from engine.facts.model import Fact
 from engine.facts.vocabulary import KindSpec, Vocabulary
+from engine.facts.waits.facts import LOST_KIND
 from engine.rules.model import Leaf, Text
 
 SHOWN = 12
@@ -47,6 +49,7 @@ def missing_evidence(
         _missing(vocabulary[kind], reasons[kind][1], value / top if top else 0.0, questions.get(kind), causes[kind])
         for kind, value in wanted.items()
     ]
+    items.extend(_lost_hosts(facts, vocabulary))
     items.extend(_silent_hosts(facts, manifest))
     ranked = sorted(items, key=lambda item: (-round(item.value, 3), item.fact, item.host or ""))
     return tuple(ranked[:SHOWN])
@@ -106,3 +109,16 @@ def _silent_hosts(facts: Sequence[Fact], manifest: Manifest) -> Iterable[Missing
             value=1.0,
             host=node,
         )
+
+
+def _lost_hosts(facts: Sequence[Fact], vocabulary: Vocabulary) -> Iterable[Missing]:
+    """Hosts of which others had to tell: they are lost, or their files were not collected, which looks the same."""
+    lost = {fact.host: fact for fact in facts if fact.kind == LOST_KIND and fact.host and fact.scope == "incident"}
+    for host, fact in sorted(lost.items()):
+        ranks = fact.fields.get("ranks", "")
+        why = Text(
+            f"Nothing of {host} (ranks {ranks}) was collected: it is lost, or only its files are missing",
+            f"没有收集到 {host}（rank {ranks}）的任何证据:主机丢失,或仅其文件缺失",
+        )
+        item = _missing(vocabulary[LOST_KIND], why, 1.0, None, ("host.node-down",))
+        yield replace(item, command=item.command.replace("NODE", host), host=host)

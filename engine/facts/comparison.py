@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from engine.facts.model import Fact, Observation, Scalar, Source
 from engine.facts.vocabulary import Vocabulary
@@ -84,16 +84,19 @@ def _odd_ones(
         )
 
 
-def silent_ranks(facts: Sequence[Fact], known_ranks: set[int], covered_ranks: set[int]) -> list[Observation]:
+def silent_ranks(
+    facts: Sequence[Fact], known_ranks: set[int], covered_ranks: set[int], goes_on: Mapping[int, bool] | None = None
+) -> list[Observation]:
     """Ranks that did not report the time-out that the others report.
 
     ``known_ranks`` are all ranks of the job as far as anything names them, ``covered_ranks`` those whose output is in
-    the bundle. A rank without output is never called silent.
+    the bundle; ``goes_on`` says of ranks with an own log whether it goes on past a report. A rank without output is
+    never called silent.
     """
-    return list(_silent(facts, known_ranks & covered_ranks))
+    return list(_silent(facts, known_ranks & covered_ranks, goes_on or {}))
 
 
-def _silent(facts: Sequence[Fact], covered: set[int]) -> Iterable[Observation]:
+def _silent(facts: Sequence[Fact], covered: set[int], goes_on: Mapping[int, bool]) -> Iterable[Observation]:
     groups: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts:
         if fact.kind == "comm.collective_timeout" and fact.scope == "incident":
@@ -104,10 +107,13 @@ def _silent(facts: Sequence[Fact], covered: set[int]) -> Iterable[Observation]:
         if not reporters or not silent or len(silent) > len(covered) // 2:
             continue
         for rank in sorted(silent):
+            fields: dict[str, Scalar] = {"reporters": len(reporters)}
+            if rank in goes_on:
+                fields["goes_on"] = goes_on[rank]
             yield Observation(
                 kind="comm.rank_silent",
                 source=group[0].source,
-                fields={"reporters": len(reporters)},
+                fields=fields,
                 rank=rank,
                 adapter="comparison",
             )

@@ -17,6 +17,7 @@ from engine.facts.counters import CounterProfile, counter_facts
 from engine.facts.defects import known_defects, read_defects
 from engine.facts.episodes import fold
 from engine.facts.identity.hosts import ADDRESS_KINDS, bare_address
+from engine.facts.log_ends import compare_ends, read_log_ends
 from engine.facts.manifest import Manifest
 from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
 from engine.facts.patterns import failure_patterns
@@ -93,9 +94,13 @@ def build_timeline(
     risen = counter_facts(samples, counters, place.sample)
     observations.extend(item for item in risen if item.kind in vocabulary)
     _name_peers(observations)
-    facts = classify(fold(_trust_lines([place.fact(item) for item in observations]), vocabulary), windows, lags)
+    placed = _trust_lines([place.fact(item) for item in observations])
+    facts = classify(fold(placed, vocabulary), windows, lags)
     covered = _covered_ranks(facts, manifest)
-    compared = [*silent_ranks(facts, _known_ranks(facts, manifest), covered), *diverging_steps(observations)]
+    ends = read_log_ends((profiles or {}).get("log_ends", {}))
+    stopped, goes_on = compare_ends(zip(observations, placed, strict=True), ends)
+    silent = silent_ranks(facts, _known_ranks(facts, manifest), covered, goes_on)
+    compared = [*silent, *stopped, *diverging_steps(observations)]
     waits, waiting = _waits(facts, [place.fact(item) for item in compared], states, covered, manifest)
     derived = [
         *differing_settings(facts, vocabulary),

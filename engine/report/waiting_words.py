@@ -119,6 +119,7 @@ _SIGNS: Mapping[str | None, Text] = {
     "dead": Text("the library calls it dead", "通信库判定其已死"),
     "unresponsive": Text("the library gets no answer from it", "通信库得不到其响应"),
     "ended": Text("its process ended for a reason of its own", "其进程因自身原因结束"),
+    "stopped": Text("its log stops well before the others report", "其日志早在其他 rank 报告之前就已中断"),
     "silent": Text("its log does not report what the others report", "其日志没有上报其他 rank 都上报的内容"),
     None: Text("nothing else is known of it", "没有其他信息"),
 }

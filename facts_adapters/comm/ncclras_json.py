@@ -182,7 +182,7 @@ class _Reader:
                 yield from self._tell("comm.abort", item, {"text": "abort_flag is set"})
 
     def _behind(self, key: str, communicator: Mapping[str, object]) -> Iterator[Observation]:
-        """Ranks with fewer operations than more than half of the ranks have, in a communicator that stands still."""
+        """Ranks that launched least where more than half launched more, in a communicator that stands still."""
         ranks = mappings(communicator.get("ranks"))
         earlier = self.before.get(key)
         if earlier is not None and _counts(communicator) != _counts(earlier):
@@ -192,9 +192,10 @@ class _Reader:
         for operation in sorted({name for tally in tallies for name in tally}):
             counts = [_number(tally.get(operation)) for tally in tallies]
             usual, votes = max(Counter(counts).items(), key=lambda pair: (pair[1], pair[0]))
+            fewest = min(counts)
             if len(counts) > votes > len(counts) // 2:
                 for index, count in enumerate(counts):
-                    if count < usual:
+                    if count == fewest < usual:
                         behind.setdefault(index, (operation, count + 1))
         for index, (operation, seq) in sorted(behind.items())[:MOST_BEHIND]:
             fields: dict[str, Scalar] = {"how": "fewer_operations", "op": operation[:40], "seq": seq}

@@ -1,8 +1,10 @@
 """How far each rank came, by NCCL's library state report (RAS) as text: ``ncclras``, NCCL 2.24 to 2.30.
 
 What the single findings say becomes observations elsewhere; here the whole report is put together for the comparison of
-all ranks. The report lists outliers and counts the others, so that ranks are known only where a single set of a
-communicator is not listed. A file may hold a row of reports, as a monitor collects them; the last one counts, and a
+all ranks. The report lists outliers (sets of one rank, of up to ten and less than a quarter; with ``-v`` of less than
+half) and counts the others. Who is in the set is known of all ranks where a single set is not listed. Where several are
+not, their ranks launched at least as much as the least of these sets; that is enough where those who launched least are
+listed, and says nothing else. A file may hold a row of reports, as a monitor collects them; the last one counts, and a
 communicator whose counts moved between the last two is at work. Source: ``src/ras/client_support.cc``.
 """
 
@@ -123,40 +125,62 @@ def _tallies(communicator: _Communicator) -> list[tuple[str, int, int]]:
     return [(item.operation, own.at, own.count) for item in communicator.counts for own in item.sets]
 
 
+@dataclass(frozen=True, slots=True)
+class _Tally:
+    """What a rank launched of one kind of operation, and where the report says so; at least so much if not exact."""
+
+    at: int
+    line: int
+    node: str | None = None
+    exact: bool = True
+
+
 def _states(path: str, name: str, communicator: _Communicator, texts: dict[int, str]) -> Iterator[GroupState]:
     """What every rank launched; operations of which all launched the same are not told, and change no difference."""
     tallies = [_by_rank(finding, communicator) for finding in communicator.counts]
     if not tallies or not all(tallies):
         return
     members = compact(range(communicator.size))
-    for rank in sorted(tallies[0]):
-        own = [tally[rank] for tally in tallies if rank in tally]
-        if len(own) < len(tallies):
-            continue
-        node = next((node for _, _, node in own if node), None)
-        line = min((at for _, at, _ in own), key=lambda at: (" ranks " in texts.get(at, ""), at))
+    ranks = [rank for rank in sorted(tallies[0]) if all(rank in tally for tally in tallies)]
+    launched = {rank: sum(tally[rank].at for tally in tallies) for rank in ranks}
+    bounded = {rank for rank in ranks if not all(tally[rank].exact for tally in tallies)}
+    if bounded and not _told_by_bounds(launched, bounded, communicator.counts):
+        return
+    words = "/".join(sorted({finding.operation for finding in communicator.counts}))
+    for rank in ranks:
+        own = [tally[rank] for tally in tallies]
+        node = next((item.node for item in own if item.node), None)
+        line = min((item.line for item in own), key=lambda at: (" ranks " in texts.get(at, ""), at))
         source = Source(path, line, texts.get(line, "")[:500])
-        launched = sum(count for count, _, _ in own)
-        words = sorted({finding.operation for finding in communicator.counts})
-        yield GroupState(
-            source, name, rank, "/".join(words), members, origin="library", last_enqueued=launched, host=node
-        )
+        yield GroupState(source, name, rank, words, members, origin="library", last_enqueued=launched[rank], host=node)
 
 
-def _by_rank(finding: Finding, communicator: _Communicator) -> dict[int, tuple[int, int, str | None]]:
-    """Count, line and host of each rank; empty where the report does not tell which ranks are in which set."""
-    ranks: dict[int, tuple[int, int, str | None]] = {}
+def _told_by_bounds(launched: dict[int, int], bounded: set[int], findings: Sequence[Finding]) -> bool:
+    """Whether those who launched least are known exactly, and more than half of the ranks launched equally much more.
+
+    Then it does not matter how much the others launched: they wait for these ranks in one operation.
+    """
+    fewest = min(launched.values())
+    if any(launched[rank] == fewest for rank in bounded):
+        return False
+    return all(2 * max(own.count for own in item.sets) > sum(own.count for own in item.sets) for item in findings)
+
+
+def _by_rank(finding: Finding, communicator: _Communicator) -> dict[int, _Tally]:
+    """What each rank launched; empty where the report does not account for all ranks of the communicator."""
+    ranks: dict[int, _Tally] = {}
     unlisted = [own for own in finding.sets if len(own.listed) != own.count]
     for own in finding.sets:
         for listed in own.listed if own not in unlisted else ():
-            ranks[int(listed.rank or 0)] = (own.at, listed.line, listed.node)
-    if len(unlisted) > 1 or len(communicator.missing) != communicator.absent:
+            ranks[int(listed.rank or 0)] = _Tally(own.at, listed.line, listed.node)
+    if len(communicator.missing) != communicator.absent:
         return {}
-    for own in unlisted:
+    if unlisted:
         rest = [rank for rank in range(communicator.size) if rank not in ranks and rank not in communicator.missing]
-        if len(rest) != own.count:
+        if len(rest) != sum(own.count for own in unlisted):
             return {}
-        ranks.update(dict.fromkeys(rest, (own.at, own.line, None)))
+        least = min(unlisted, key=lambda own: own.at)
+        ranks.update(dict.fromkeys(rest, _Tally(least.at, least.line, exact=len(unlisted) == 1)))
     return ranks if all(rank < communicator.size for rank in ranks) else {}
 
 
@@ -181,6 +205,7 @@ _ONE_BEHIND = (
     "15 ranks have launched up to operation 310",
     "Rank 5 has launched up to operation 309 -- GPU 5 managed by process 7105 on node 10.3.0.1",
 )
+_SETS = ("20 ranks have launched up to operation 311", "11 ranks have launched up to operation 310", _ONE_BEHIND[1])
 _MISSING = (
     "DEAD\n  1 job process is considered dead (unreachable via the RAS network)\n"
     "  Process 7209 on node 10.3.0.2 managing GPU 1\n\n"
@@ -209,6 +234,14 @@ ADAPTER = Adapter(
             (
                 ("group_state", {"rank": 9, "condition": "dead", "host": "10.3.0.2"}),
                 ("group_state", {"rank": 5, "last_enqueued": 309}),
+            ),
+            path="ras.txt",
+        ),
+        Sample(
+            _sample(_SETS, gpus=32, size=32),
+            (
+                ("group_state", {"rank": 5, "last_enqueued": 309}),
+                ("group_state", {"rank": 31, "last_enqueued": 310}),
             ),
             path="ras.txt",
         ),

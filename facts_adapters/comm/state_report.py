@@ -1,8 +1,9 @@
 """NCCL's library state report (RAS, ``ncclras``, 2.24 to 2.30) as text: ranks with fewer operations, dead or missing.
 
-The report lists outliers only. A rank is behind where it launched fewer operations than most ranks; one ahead is not
-named, and without a majority nobody is. Where a file holds the whole report, its counts go to the comparison of all
-ranks by a reader of their own (``ncclras_text``). Its JSON form is another source.
+The report lists outliers only. A rank is behind where most ranks launched more and none launched less: whoever launched
+more than the last one waits for it. One ahead is not named, and without a majority nobody is. Where a file holds the
+whole report, its counts go to the comparison of all ranks by a reader of their own (``ncclras_text``). Its JSON form is
+another source.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ def _behind(block: Block, finding: Finding) -> Iterator[Observation]:
     for item in finding.sets:
         votes[item.at] = votes.get(item.at, 0) + item.count
     usual = next((at for at, count in votes.items() if 2 * count > sum(votes.values())), -1)
-    behind = [(item.at, listed) for item in finding.sets if item.at < usual for listed in item.listed]
+    fewest = min(votes, default=0)
+    behind = [(item.at, listed) for item in finding.sets if item.at == fewest < usual for listed in item.listed]
     for at, listed in behind[:MOST_RANKS]:
         fields: dict[str, Scalar] = {"how": "fewer_operations", "op": finding.operation, "seq": at + 1}
         yield _told(block, finding, listed, fields)

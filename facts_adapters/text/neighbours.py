@@ -61,6 +61,18 @@ class Neighbours:
         least = max(total - FAR, 0)
         return next((found for number in range(total, least, -1) if (found := self.of(number)[1])), None)
 
+    @property
+    def undated(self) -> int | None:
+        """Lines that are not blank after the last stamp, ``None`` where there is none among the last lines."""
+        count = 0
+        for number in range(len(self._lines), max(len(self._lines) - FAR, 0), -1):
+            parts = split(self._lines.raw(number))
+            if self.of(number)[1]:
+                dated = (at for at in range(len(parts), 0, -1) if line_reading(parts[at - 1], self._profile))
+                return count + len(parts) - next(dated, len(parts))
+            count += sum(1 for part in parts if part.strip())
+        return None
+
     def of(self, number: int) -> tuple[Reading | None, Reading | None]:
         """First and last stamp of the logical lines of a line."""
         known = self._known.get(number)

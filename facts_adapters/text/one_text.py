@@ -358,6 +358,7 @@ class OneText:
             result.observations.append(observation)
             result.writers.append(result.identity.host_of(envelope, observation.rank))
         result.first, result.last = self.neighbours.first, self.neighbours.last
+        result.undated = self.neighbours.undated
         return result
 
     def _in_order(self) -> list[Pending]:

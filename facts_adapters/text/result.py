@@ -16,7 +16,7 @@ class TextResult:
 
     ``writers`` are the hosts that the prefixes of the observations' lines name, ``kinds`` counts envelope kinds of the
     sampled lines, ``hits`` the observations of each signature, ``folded`` the equal ones that were only counted,
-    ``size`` the bytes read,
+    ``size`` the bytes read, ``undated`` the lines after the last stamp, ``None`` where no stamp is near the end,
     ``cut`` the number of a line that is longer than what is looked at (0 for none).
     """
 
@@ -27,6 +27,7 @@ class TextResult:
     cut: int = 0
     first: Reading | None = None
     last: Reading | None = None
+    undated: int | None = None
     kinds: Counter[str] = field(default_factory=Counter)
     hits: Counter[str] = field(default_factory=Counter)
     folded: Counter[str] = field(default_factory=Counter)

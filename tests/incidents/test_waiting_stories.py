@@ -131,6 +131,30 @@ def test_a_killed_rank_is_named_where_its_end_is_told(tmp_path: Path) -> None:
     assert "ended for a reason of its own" in suspect["why"]
 
 
+STEP = "2026-05-12 11:{minute:02d}:{second:02d},118 INFO [rank{rank}] iteration {step}/5000 | loss 2.31\n"
+
+
+def test_a_killed_rank_is_named_where_its_log_stops(tmp_path: Path) -> None:
+    case = hanging("rank killed", 4)
+    (guilty,) = case.guilty
+    lost = next(rank for rank in sorted(case.dumps) if rank // PER_HOST != guilty // PER_HOST)
+    del case.dumps[lost]
+    bundle(tmp_path, case)
+    for rank in range(16):
+        log = tmp_path / "logs" / f"node{rank // PER_HOST:02d}" / f"rank_{rank}.log"
+        text = "".join(STEP.format(minute=20, second=step, rank=rank, step=step) for step in range(10, 40))
+        log.write_text(text + ("" if rank == guilty else WATCHDOG.format(rank=rank, seq=9, numel=8)), encoding="utf-8")
+    report = report_of(tmp_path)
+    (suspect,) = report["waits"]["suspects"]
+    assert (suspect["rank"], suspect["how"], report["waits"]["undecided"]) == (guilty, "no_report", "")
+    assert "its log stops" in suspect["why"]
+    assert {item["rank"] for item in report["suspects"]} == {guilty}
+    own = tmp_path / "logs" / f"node{guilty // PER_HOST:02d}" / f"rank_{guilty}.log"
+    own.write_text(own.read_text() + "saving the optimizer state\n", encoding="utf-8")
+    report = report_of(tmp_path)
+    assert (report["waits"]["suspects"], report["waits"]["undecided"]) == ([], str(guilty))
+
+
 def test_a_host_from_which_nothing_came_is_told_as_one(tmp_path: Path) -> None:
     case = hanging("rank killed", 3)
     node = next(iter(case.guilty)) // PER_HOST
@@ -140,6 +164,33 @@ def test_a_host_from_which_nothing_came_is_told_as_one(tmp_path: Path) -> None:
     assert report["waits"]["lost_hosts"] == [{"host": f"node{node:02d}", "ranks": ranks}]
     assert f"host node{node:02d}: its ranks {ranks}" in report["waits"]["conclusion"]
     assert report["suspects"] == []
+    (lost,) = (fact for fact in report["facts"] if fact["kind"] == "host.nothing_collected")
+    assert (lost["host"], len(lost["ranks"]), lost["fields"]["chains_end"]) == (f"node{node:02d}", PER_HOST, True)
+    assert report["verdict"]["outcome"] in ("insufficient_evidence", "candidates")
+    (asked,) = (item for item in report["missing_evidence"] if item["fact"] == "host.nothing_collected")
+    assert f"BMC_OF_node{node:02d}" in asked["command"]
+
+
+CONTROLLER = (
+    "[2026-05-12T11:24:{second:02d}.118] error: Nodes {host} not responding\n"
+    "[2026-05-12T11:29:{second:02d}.118] error: Nodes {host} not responding, setting DOWN\n"
+)
+
+
+def test_a_host_from_which_nothing_came_and_that_its_manager_lost_is_down(tmp_path: Path) -> None:
+    case = hanging("rank killed", 3)
+    node = next(iter(case.guilty)) // PER_HOST
+    case.dumps = {rank: data for rank, data in case.dumps.items() if rank // PER_HOST != node}
+    bundle(tmp_path, case)
+    (tmp_path / "slurmctld.log").write_text(CONTROLLER.format(second=7, host=f"node{node:02d}"), encoding="utf-8")
+    report = report_of(tmp_path)
+    assert report["verdict"]["cause"] == "host.node-down"
+    assert [item["host"] for item in report["suspects"]] == [f"node{node:02d}"]
+    reasons = " ".join(item["reason"] for item in report["hypotheses"][0]["for"])
+    assert "nothing of the host was collected" in reasons
+    (tmp_path / "slurmctld.log").write_text(CONTROLLER.format(second=7, host="node77"), encoding="utf-8")
+    other = report_of(tmp_path)
+    assert not any("nothing of the host was" in item["reason"] for h in other["hypotheses"] for item in h["for"])
 
 
 WATCHDOG = (

@@ -8,15 +8,15 @@ end: it is named only where something else speaks against it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from engine.facts.collectives import COMPLETED, GroupState
 from engine.facts.model import Fact, Source
 from engine.facts.waits.graph import Graph, Node, Operation, build, ends, shortest_circle, waiting_for
-from engine.facts.waits.hints import HARD, hints_of
+from engine.facts.waits.hints import HARD, Hints, hints_of
 from engine.facts.waits.homes import homes_of, lost_hosts
 from engine.facts.waits.mismatch import mismatches, odd_order
-from engine.facts.waits.model import ALL_MUST_COME, Circle, Front, How, Mismatch, Sign, Suspected, Waits
+from engine.facts.waits.model import ALL_MUST_COME, Circle, Front, How, Mismatch, Suspected, Waits
 from engine.facts.waits.positions import Positions, assemble, progress_at
 from engine.facts.waits.tables import front_of_operation, fronts_of, waits_of
 
@@ -63,7 +63,7 @@ def analyse(
     positions.hosts = homes_of(positions.hosts, members, nodes, per_node)
     graph = build(positions)
     unequal = mismatches(positions)
-    analysis = _Analysis(positions, graph, unequal, known.signs)
+    analysis = _Analysis(positions, graph, unequal, known)
     analysis.judge()
     suspects = [known.told(item) for item in analysis.suspects]
     return Waits(
@@ -87,10 +87,10 @@ def analyse(
 class _Analysis:
     """The ends of the chains of one incident, sorted by what they mean."""
 
-    def __init__(self, positions: Positions, graph: Graph, unequal: list[Mismatch], signs: Mapping[int, Sign]) -> None:
+    def __init__(self, positions: Positions, graph: Graph, unequal: list[Mismatch], known: Hints) -> None:
         self.positions = positions
         self.graph = graph
-        self.signs = signs
+        self.known = known
         self.unequal = {(item.group, item.seq): item for item in unequal}
         self.suspects: list[Suspected] = []
         self.circles: list[Circle] = []
@@ -194,7 +194,7 @@ class _Analysis:
         if not demands:
             return
         silent = frozenset.union(*demands)
-        gone = [rank for rank in sorted(silent) if not blameless and self._is_gone(rank, alone=len(silent) == 1)]
+        gone = [] if blameless else [rank for rank in sorted(silent) if self._is_gone(rank, silent)]
         for rank in gone:
             first = min((self.graph.operations[where] for where in self.graph.awaited[rank]), key=_directly)
             call = first.group.words_at(first.seq) if first.seq >= 0 else _transfer_words(first)
@@ -202,22 +202,21 @@ class _Analysis:
         if not gone and len(silent) <= len(self.positions.ranks):
             self.undecided.update(silent)
 
-    def _is_gone(self, rank: int, alone: bool) -> bool:
-        """Whether something speaks against a rank that left nothing: anything at all where all others left all."""
-        if rank in self.positions.recorders:
-            return False
-        sign = self.signs.get(rank)
-        return sign in HARD or (sign is not None and alone and self._alone_without_dump(rank))
+    def _is_gone(self, rank: int, silent: Collection[int]) -> bool:
+        """Whether something speaks against a rank that left nothing: anything at all where all others left all.
 
-    def _alone_without_dump(self, rank: int) -> bool:
-        """Whether the rank left nothing and every other member a whole dump.
-
-        One whose dump is empty or cut short lived to write it, and may wait like the others.
+        Beside a log that stops, others may have left no dump as well, if they report that they waited.
         """
-        positions = self.positions
-        whole = {number for number, item in positions.ranks.items() if not item.partial}
-        members = {number for group in positions.groups.values() for number in group.members}
-        return rank not in positions.recorders and members - whole == {rank}
+        sign = self.known.signs.get(rank)
+        if rank in self.positions.recorders or sign is None:
+            return False
+        waited = self.known.waited if sign == "stopped" else frozenset()
+        return sign in HARD or {*silent, *self._without_dump()} - waited == {rank}
+
+    def _without_dump(self) -> set[int]:
+        """Members that left no whole dump; one whose dump is cut short lived to write it, and may wait like others."""
+        whole = {number for number, item in self.positions.ranks.items() if not item.partial}
+        return {number for group in self.positions.groups.values() for number in group.members} - whole
 
     def _suspect(
         self,
@@ -247,7 +246,7 @@ class _Analysis:
                 found,
                 aspect,
                 waiting_for(self.graph, rank) if waiting is None else waiting,
-                sign=self.signs.get(rank) if how == "no_report" else None,
+                sign=self.known.signs.get(rank) if how == "no_report" else None,
             )
         )
 

@@ -20,6 +20,9 @@ MOST_FACTS = 512
 NOT_TOLD = "?"
 """A call of which only is known that it is another."""
 
+LOST_KIND = "host.nothing_collected"
+"""The kind that names a host of which no file and no line is there."""
+
 KINDS = (
     "comm.rank_behind",
     "comm.rank_absent",
@@ -28,6 +31,7 @@ KINDS = (
     "comm.operation_stalled",
     "comm.dump_missing",
     "comm.collective",
+    LOST_KIND,
 )
 
 
@@ -38,6 +42,7 @@ def observations_of(waits: Waits, states: Sequence[GroupState]) -> list[Observat
     found += [_circle(item) for item in waits.circles[:MOST_FACTS]]
     found += [_stalled(item, states) for item in waits.stalled[:MOST_FACTS]]
     found += list(_dumps(waits, states))
+    found += list(_lost(waits, states))
     found += list(_fronts(waits, states))
     for item in found:
         item.adapter = ADAPTER
@@ -122,6 +127,19 @@ def _dumps(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:
     for rank, condition in sorted(conditions):
         fields: dict[str, Scalar] = {"present": present, "expected": expected, "condition": condition}
         yield Observation("comm.dump_missing", sources.get(rank, first), fields, host=homes.get(rank), rank=rank)
+
+
+def _lost(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:
+    """Hosts of which nothing is there, one statement for each rank; they stand where the first dump does."""
+    if not waits.lost_hosts:
+        return
+    source = min((s.source for s in states if s.origin == "recorder"), key=lambda source: (source.path, source.line))
+    ends = {*waits.undecided, *(item.rank for item in waits.suspects)}
+    for item in waits.lost_hosts[:MOST_FACTS]:
+        told = bool(ends) and ends <= set(item.ranks)
+        fields: dict[str, Scalar] = {"ranks": spoken(item.ranks), "size": len(item.ranks), "chains_end": told}
+        for rank in item.ranks:
+            yield Observation(LOST_KIND, source, dict(fields), host=item.host, rank=rank)
 
 
 def _fronts(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from engine.facts.log_ends import KIND as STOPPED_KIND
 from engine.facts.model import Fact
 from engine.facts.steps import STEP_KIND
 from engine.facts.waits.model import Sign, Suspected
@@ -27,7 +28,14 @@ ENDED_KINDS = (
 OF_ITSELF = (4, 7, 8, 9, 11)
 """Signals that are not those by which a job that hangs is ended (abort by the watchdog, termination by the agent)."""
 
-SILENT_KIND = "comm.rank_silent"
+SOFT: Mapping[str, Sign] = {"comm.rank_silent": "silent", STOPPED_KIND: "stopped"}
+"""Kinds that speak against a rank only where it alone left nothing; the later one says more.
+
+A log that ends before the others report may have been collected early: its silence counts for nothing by itself.
+"""
+
+WAITED_KIND = "comm.collective_timeout"
+"""The kind by which a rank says that it waited, so that it is not gone."""
 
 HARD: tuple[Sign, ...] = ("dead", "ended")
 """Signs that single out a rank among several of which nothing else is known."""
@@ -44,6 +52,8 @@ class Hints:
     signs: dict[int, Sign] = field(default_factory=dict)
     steps: dict[int, tuple[int, int]] = field(default_factory=dict)
     asked_first: tuple[int, ...] = ()
+    waited: frozenset[int] = frozenset()
+    """Ranks that report that they waited."""
 
     def told(self, suspect: Suspected) -> Suspected:
         """The suspect with its stack and steps."""
@@ -54,7 +64,9 @@ class Hints:
 def hints_of(facts: Iterable[Fact], conditions: Mapping[int, str]) -> Hints:
     """Read the facts of the incident; ``conditions`` are what libraries say of ranks that gave no state."""
     own = [fact for fact in facts if fact.scope == "incident"]
-    return Hints(_hosts(own), _stacks(own), _signs(own, conditions), _steps(own), tuple(sorted(_asked_first(own))))
+    waited = frozenset(rank for fact in own if fact.kind == WAITED_KIND for rank in fact.ranks)
+    asked = tuple(sorted(_asked_first(own)))
+    return Hints(_hosts(own), _stacks(own), _signs(own, conditions), _steps(own), asked, waited)
 
 
 def _hosts(facts: Iterable[Fact]) -> dict[int, str]:
@@ -90,7 +102,10 @@ def _stacks(facts: Iterable[Fact]) -> dict[int, str]:
 
 def _signs(facts: Sequence[Fact], conditions: Mapping[int, str]) -> dict[int, Sign]:
     """What speaks against single ranks; an end that other ranks share came with the end of the job."""
-    found: dict[int, Sign] = {rank: "silent" for fact in facts if fact.kind == SILENT_KIND for rank in fact.ranks}
+    found: dict[int, Sign] = {}
+    for kind, sign in SOFT.items():
+        told = [fact for fact in facts if fact.kind == kind and fact.fields.get("goes_on") is not False]
+        found.update({rank: sign for fact in told for rank in fact.ranks})
     found.update({rank: _CONDITIONS[told] for rank, told in conditions.items() if told in _CONDITIONS})
     ends: dict[tuple[str, object], set[int]] = defaultdict(set)
     for fact in facts:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from engine.facts.model import Fact
-from engine.facts.vocabulary import COVERAGE_KIND
+from engine.facts.vocabulary import CENTRAL_SOURCES, COVERAGE_KIND
 from engine.facts.waits.model import LostHost
 
 TOLD_BY_OTHERS = (
@@ -17,8 +17,12 @@ TOLD_BY_OTHERS = (
     "comm.dump_missing",
     "comm.heartbeat_lost",
     "comm.join_incomplete",
+    "job.cancelled",
+    "job.placement",
     "job.process_exit",
     "host.node_lost",
+    "switch.attached",
+    "switch.node_removed",
 )
 """Kinds that say something of a rank or host and that others write."""
 
@@ -61,9 +65,11 @@ def lost_hosts(homes: Mapping[int, str], missing: Iterable[int], facts: Sequence
     by_host: dict[str, set[int]] = defaultdict(set)
     for rank, host in homes.items():
         by_host[host].add(rank)
+    own = [fact for fact in facts if fact.scope == "incident" and fact.kind not in TOLD_BY_OTHERS]
+    managers = _of_managers(own)
     heard: set[str] = set()
-    for fact in facts:
-        if fact.scope != "incident" or fact.kind in TOLD_BY_OTHERS:
+    for fact in own:
+        if fact.kind != COVERAGE_KIND and fact.source.path in managers:
             continue
         if fact.kind == COVERAGE_KIND and fact.host:
             heard.add(fact.host)
@@ -72,3 +78,12 @@ def lost_hosts(homes: Mapping[int, str], missing: Iterable[int], facts: Sequence
             heard.update({fact.host} if fact.host else ())
     lost = [(host, ranks) for host, ranks in by_host.items() if ranks <= without and host not in heard]
     return tuple(LostHost(host, tuple(sorted(ranks))) for host, ranks in sorted(lost, key=lambda item: min(item[1])))
+
+
+def _of_managers(facts: Iterable[Fact]) -> set[str]:
+    """Files of schedulers and orchestrators alone: they speak of hosts of which nothing else is there."""
+    classes: dict[str, set[str]] = defaultdict(set)
+    for fact in facts:
+        if fact.kind == COVERAGE_KIND:
+            classes[fact.source.path].add(str(fact.fields.get("class")))
+    return {path for path, found in classes.items() if found <= set(CENTRAL_SOURCES)}

@@ -23,9 +23,9 @@ what others have finished, the library counts fewer of its operations, nothing i
 than the others, or the same calls in another order."""
 
 
-Sign = Literal["dead", "unresponsive", "ended", "silent"]
+Sign = Literal["dead", "unresponsive", "ended", "stopped", "silent"]
 """What speaks against a rank of which no state is known: the library calls it dead or gets no answer from it, its
-process ended for a reason of its own, or its log does not report what the others report."""
+process ended for a reason of its own, its log stops well before the others report, or does not report what they do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,20 +149,21 @@ def assemble(states: Iterable[GroupState], world: int | None = None) -> Position
 
 
 def _settle_counts(group: Group) -> None:
-    """Where a library counts launches only: ranks wait in the operation that most reached, others never launched it.
+    """Where a library counts launches only: all wait in the first operation that somebody has not launched.
 
-    Ranks launch ahead by different amounts, so that without such a majority nobody is behind.
+    Nobody finishes what one has not launched, so that only those who launched least hold the others up. Ranks launch
+    ahead by different amounts, so that nobody is behind unless more than half of the ranks are equally far ahead.
     """
     counted = [s for s in group.states.values() if s.origin == "library" and s.last_completed is None]
     counts = Counter(state.last_enqueued for state in counted if state.last_enqueued is not None)
     if not counts:
         return
     most, ranks = max(counts.items(), key=lambda item: (item[1], item[0]))
-    usual = most if 2 * ranks > len(counted) else min(counts)
+    fewest = min(counts)
+    behind = 2 * ranks > len(counted) and fewest < most
     for state in counted:
         if state.last_enqueued is not None:
-            behind = state.last_enqueued < usual or not any(count < usual for count in counts)
-            done = state.last_enqueued if behind else usual - 1
+            done = fewest if behind else state.last_enqueued
             group.states[state.rank or 0] = replace(state, last_completed=done)
 
 

@@ -173,6 +173,94 @@ def test_sets_that_are_only_counted_tell_no_ranks(tmp_path: Path) -> None:
     assert told(result) == []
 
 
+SETS = ("20 ranks have launched up to operation 91", "11 ranks have launched up to operation 90")
+
+
+def suspects(result: BundleReading) -> list[tuple[int, int, int]]:
+    """Rank, number of the operation that waits for it, and how many ranks do."""
+    waits = compared(result).waits
+    return [(item.rank, item.seq, item.waiting) for item in waits.suspects] if waits is not None else []
+
+
+def test_who_launched_least_is_known_though_the_sets_of_the_others_are_only_counted(tmp_path: Path) -> None:
+    result = reading(tmp_path, report(warnings=counts(*SETS, behind(6, 88)), gpus=32, sizes=(32,)))
+    assert launched(result) == {rank: 88 if rank == 6 else 90 for rank in range(32)}
+    assert told(result) == [("comm.rank_behind", 6, "10.7.0.1")]
+    assert suspects(result) == [(6, 89, 31)]
+    dead = section("#0-0 (5d01c2a97f3be644) INCOMPLETE", "Missing communicator data from 1 rank", listed(31))
+    lines = ("20 ranks have launched up to operation 91", "10 ranks have launched up to operation 90", behind(6, 0))
+    result = reading(tmp_path, report(dead, counts(*lines), gpus=32, sizes=(32,)))
+    assert launched(result) == {rank: 0 if rank == 6 else 90 for rank in range(31)}
+    assert suspects(result) == [(6, 1, 30)]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param((SETS[0], "11 ranks have launched up to operation 88", behind(6, 90)), id="the least are counted"),
+        pytest.param(
+            (SETS[0], "11 ranks have launched up to operation 88", behind(6, 88)), id="a set told in two parts"
+        ),
+        pytest.param((SETS[0], "11 ranks have not launched any operations", behind(6, 88)), id="none at all"),
+        pytest.param(
+            (
+                "12 ranks have launched up to operation 92",
+                "10 ranks have launched up to operation 91",
+                "9 ranks have launched up to operation 90",
+                behind(6, 88),
+            ),
+            id="no set of more than half",
+        ),
+        pytest.param((*SETS, behind(6, 93)), id="one ahead"),
+        pytest.param((SETS[0], "10 ranks have launched up to operation 90", behind(6, 88)), id="one too few"),
+    ],
+)
+def test_sets_that_are_only_counted_name_nobody_unless_the_least_are_listed(
+    lines: Sequence[str], tmp_path: Path
+) -> None:
+    result = reading(tmp_path, report(warnings=counts(*lines), gpus=32, sizes=(32,)))
+    assert launched(result) == {}
+    assert suspects(result) == []
+
+
+def test_a_rank_is_not_behind_where_others_launched_less(tmp_path: Path) -> None:
+    lines = (SETS[0], "11 ranks have launched up to operation 88", behind(6, 90))
+    assert told(reading(tmp_path, report(warnings=counts(*lines), gpus=32, sizes=(32,)))) == []
+    three = counts("14 ranks have launched up to operation 90", behind(6, 89), behind(9, 87))
+    assert told(reading(tmp_path, report(warnings=three))) == [("comm.rank_behind", 9, "10.7.0.2")]
+
+
+def test_bounds_of_two_operations_add(tmp_path: Path) -> None:
+    first = counts(*SETS, behind(6, 88))
+    apart = section(
+        "  Communicator ranks have different Broadcast operation counts",
+        "17 ranks have launched up to operation 8",
+        "15 ranks have launched up to operation 7",
+    )
+    assert launched(reading(tmp_path, report(warnings=first + apart, gpus=32, sizes=(32,)))) == {}
+    known = section(
+        "  Communicator ranks have different Broadcast operation counts",
+        "31 ranks have launched up to operation 8",
+        behind(6, 7),
+    )
+    result = reading(tmp_path, report(warnings=first + known, gpus=32, sizes=(32,)))
+    assert launched(result) == {rank: 95 if rank == 6 else 98 for rank in range(32)}
+    assert suspects(result) == [(6, 96, 31)]
+
+
+def test_the_verbose_report_lists_every_set_of_less_than_half(tmp_path: Path) -> None:
+    inside = [listed(rank) for rank in range(7, 18)]
+    verbose = counts(SETS[0], SETS[1], *inside, behind(6, 88))
+    result = reading(tmp_path, report(warnings=verbose, gpus=32, sizes=(32,)))
+    assert launched(result) == {rank: 88 if rank == 6 else 90 if 7 <= rank < 18 else 91 for rank in range(32)}
+    assert told(result) == [("comm.rank_behind", 6, "10.7.0.1")]
+    assert suspects(result) == [(6, 89, 31)]
+    held = counts(SETS[0], "11 ranks have launched up to operation 88", *inside, behind(6, 90))
+    result = reading(tmp_path, report(warnings=held, gpus=32, sizes=(32,)))
+    assert [rank for _, rank, _ in told(result)] == list(range(7, 18))
+    assert [rank for rank, _, _ in suspects(result)] == list(range(7, 18))
+
+
 def test_counts_without_a_majority_name_nobody(tmp_path: Path) -> None:
     even = counts(behind(0, 90), behind(1, 89), behind(2, 88))
     result = reading(tmp_path, report(warnings=even, gpus=3, sizes=(3,)))

@@ -11,6 +11,7 @@ from engine.facts.model import Observation
 from engine.facts.waits import analyse
 from tests.facts.building import seen, timeline
 from tests.facts.waits.dumps import Recorder
+from tests.facts.waits.endings import logs_of
 from tests.facts.waits.job import Topology
 from tests.facts.waits.reading import analysed, outcome, read_dumps
 from tests.facts.waits.scenarios import DAMAGES, RECORDERS, SCENARIOS, SMALL, Case, run_of, take_dumps
@@ -142,6 +143,32 @@ def test_an_exit_tells_who_was_killed_although_another_dump_is_lost() -> None:
     made = timeline(*read_dumps(lost.dumps), ended(guilty, 9))
     assert made.waits is not None
     assert {item.rank for item in made.waits.suspects} == {guilty}
+
+
+# --- logs beside dumps ---
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("damage", ["", "early", "torn"])
+def test_logs_never_make_a_healthy_rank_guilty(scenario: str, damage: str) -> None:
+    for seed in range(4):
+        random = Random(f"{scenario} {damage} {seed}")
+        whole = case(scenario, "plain", seed)
+        hurt = DAMAGES["missing"](whole, 1 + seed % 2, random)
+        lost = set(whole.dumps) - set(hurt.dumps)
+        logs = logs_of(hurt, random, lost if damage == "early" else (), lost if damage == "torn" else ())
+        made = timeline(*read_dumps(hurt.dumps), *logs)
+        assert made.waits is not None
+        assert {item.rank for item in made.waits.suspects} <= hurt.guilty
+
+
+def test_a_log_that_stops_tells_who_was_killed_although_other_dumps_are_lost() -> None:
+    for seed in range(4):
+        killed = case("rank killed", "plain", seed)
+        hurt = DAMAGES["missing"](killed, 2, Random(seed)) if seed % 2 else killed
+        made = timeline(*read_dumps(hurt.dumps), *logs_of(hurt, Random(seed)))
+        assert made.waits is not None
+        assert {(item.rank, item.sign) for item in made.waits.suspects} == {(rank, "stopped") for rank in killed.guilty}
 
 
 # --- what must not matter ---

@@ -331,10 +331,29 @@ def test_a_host_from_which_nothing_came_is_told_as_one() -> None:
         other = timeline(*states, heard, manifest=nodes).waits
         assert other is not None
         assert other.lost_hosts == ()
-    by_others = seen("comm.heartbeat_lost", "ras.txt", 2, rank=6, host="b", status="lost")
-    told = timeline(*states, by_others, manifest=nodes).waits
-    assert told is not None
-    assert len(told.lost_hosts) == 1
+    by_others = (
+        seen("comm.heartbeat_lost", "ras.txt", 2, rank=6, host="b", status="lost"),
+        seen("switch.attached", "topology.csv", 2, host="b", switch="sw1", switch_port="Ethernet4"),
+        seen("coverage.source", "slurmctld.log", 0, lines=9, **{"class": "scheduler"}),
+        seen("host.boot", "slurmctld.log", 3, host="b"),
+    )
+    told = timeline(*states, *by_others, manifest=nodes)
+    assert told.waits is not None
+    assert len(told.waits.lost_hosts) == 1
+
+
+def test_a_host_from_which_nothing_came_is_a_fact_of_all_its_ranks() -> None:
+    nodes = Manifest("x", world_size=8, nodes=("a", "b"), gpus_per_node=4)
+    states = without({4, 5, 6, 7})
+    for item in states:
+        item.host = "a"
+    (lost,) = (fact for fact in timeline(*states, manifest=nodes).facts if fact.kind == "host.nothing_collected")
+    assert (lost.host, lost.ranks) == ("b", (4, 5, 6, 7))
+    assert lost.fields == {"ranks": "4-7", "size": 4, "chains_end": True}
+    behind = [state(2, 4, members="0-7"), *(item for item in states if item.rank != 2)]
+    behind[0].host = "a"
+    (lost,) = (fact for fact in timeline(*behind, manifest=nodes).facts if fact.kind == "host.nothing_collected")
+    assert lost.fields["chains_end"] is False
 
 
 def test_hosts_of_ranks_follow_the_list_of_nodes_only_where_the_known_ones_do() -> None:
