@@ -305,7 +305,7 @@ class _Run:
             for host in hosts:
                 self.site.alias(str(host), placement.host.value)
         for observation, writer in zip(text.observations, text.writers, strict=True):
-            elsewhere = observation.of_another and len(self.manifest.nodes) > 1
+            elsewhere = observation.of_another and self._several_hosts
             if observation.host is None and writer is not None and not alone and not elsewhere:
                 observation.host = self.site.canonical(writer)
 
@@ -354,9 +354,16 @@ class _Run:
         elif record.kind != "coverage.source":
             record.until = at
 
+    @property
+    def _several_hosts(self) -> bool:
+        """Whether the job runs on more than one host, as far as manifest and paths tell."""
+        manifest = self.manifest
+        ranks, per_node = manifest.world_size, manifest.gpus_per_node
+        return len(self.site.nodes) > 1 or (ranks is not None and per_node is not None and ranks > per_node)
+
     def _host_of(self, record: Record, placement: Placement) -> str | None:
         own = self.site.canonical(record.host)
-        if isinstance(record, Observation) and record.of_another and len(self.manifest.nodes) > 1:
+        if isinstance(record, Observation) and record.of_another and self._several_hosts:
             return own
         return own or (placement.host.value if placement.host else None)
 

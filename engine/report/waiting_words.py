@@ -39,6 +39,12 @@ def conclusion(waits: Waits) -> Text:
             f"进程组 {where} 的全部 {item.size} 个成员都在同一操作中且均未完成：没有 rank 缺席。"
             "可能是网络、通信库或设备的问题；这些 rank 只说明问题在何处被发现",
         )
+    if waits.at_rest:
+        return Text(
+            "Nobody waits: every operation that the ranks launched was finished when the dumps were taken. They show "
+            "no hang, or were taken before or after it",
+            "没有 rank 在等待：取转储时各 rank 发起的操作均已完成。转储未显示卡住，或在卡住之前或之后取得",
+        )
     return Text(
         "The states of the ranks do not show who holds the others up", "各 rank 的状态不能说明是谁拖住了其他 rank"
     )

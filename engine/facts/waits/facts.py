@@ -31,6 +31,7 @@ KINDS = (
     "comm.operation_stalled",
     "comm.dump_missing",
     "comm.collective",
+    "comm.nobody_waits",
     LOST_KIND,
 )
 
@@ -41,6 +42,7 @@ def observations_of(waits: Waits, states: Sequence[GroupState]) -> list[Observat
     found += [_split(item, states) for item in waits.mismatches[:MOST_FACTS] if not item.odd]
     found += [_circle(item) for item in waits.circles[:MOST_FACTS]]
     found += [_stalled(item, states) for item in waits.stalled[:MOST_FACTS]]
+    found += list(_at_rest(waits, states))
     found += list(_dumps(waits, states))
     found += list(_lost(waits, states))
     found += list(_fronts(waits, states))
@@ -112,6 +114,14 @@ def _stalled(item: Front, states: Sequence[GroupState]) -> Observation:
     if item.started is not None:
         fields["begun"] = item.started >= item.size
     return Observation("comm.operation_stalled", _source(states, item.name), fields)
+
+
+def _at_rest(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:
+    """That nobody waited when the dumps were taken."""
+    sources = [state.source for state in states if state.origin == "recorder"]
+    if waits.at_rest and sources:
+        first = min(sources, key=lambda source: (source.path, source.line))
+        yield Observation("comm.nobody_waits", first, {"ranks": waits.ranks})
 
 
 def _dumps(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:

@@ -155,3 +155,9 @@ class Waits:
     """Whether a recorder had dropped its oldest entries."""
     asked_first: tuple[int, ...] = ()
     """Ranks whose watchdog asked for the dumps; they waited, so that this blames nobody."""
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether every rank left a whole dump and none waits: what was launched is finished."""
+        whole = self.dumps > 0 and not self.missing and not self.broken
+        return whole and bool(self.fronts) and all(front.standing == "idle" for front in self.fronts)

@@ -10,9 +10,9 @@ import pytest
 from engine.facts.model import Observation
 from engine.facts.waits import analyse
 from tests.facts.building import seen, timeline
-from tests.facts.waits.dumps import Recorder
+from tests.facts.waits.dumps import Recorder, dump_of
 from tests.facts.waits.endings import logs_of
-from tests.facts.waits.job import Topology
+from tests.facts.waits.job import Simulation, Topology, Trouble, program
 from tests.facts.waits.reading import analysed, outcome, read_dumps
 from tests.facts.waits.scenarios import DAMAGES, RECORDERS, SCENARIOS, SMALL, Case, run_of, take_dumps
 
@@ -115,6 +115,19 @@ def test_the_lost_dump_of_a_member_of_a_stalled_operation_makes_nobody_guilty() 
             assert waits.suspects == ()
             undecided += waits.undecided == (rank,)
     assert undecided > 8
+
+
+def test_where_all_is_finished_nobody_waits_and_that_is_a_fact() -> None:
+    topology = SMALL[0]
+    programs = [program(topology, rank, 2) for rank in range(topology.world)]
+    run = Simulation(topology, programs, Trouble()).run(6, Random(1))
+    dumps = {rank: dump_of(run, rank, Recorder(), Random(rank)) for rank in range(topology.world)}
+    (fact,) = [fact for fact in timeline(*read_dumps(dumps)).facts if fact.kind == "comm.nobody_waits"]
+    assert fact.fields == {"ranks": topology.world}
+    lost = {rank: data for rank, data in dumps.items() if rank != 3}
+    assert not any(fact.kind == "comm.nobody_waits" for fact in timeline(*read_dumps(lost)).facts)
+    waiting = timeline(*read_dumps(case("stall of one operation", "plain", 1).dumps))
+    assert not any(fact.kind == "comm.nobody_waits" for fact in waiting.facts)
 
 
 def ended(rank: int, signal: int) -> Observation:
