@@ -22,6 +22,7 @@ EXPECTED = {
     "nfs-stall-in-checkpoint": ("cause_found", "host.storage-stall"),
     "oom-kill-behind-timeouts": ("cause_found", "host.oom-kill"),
     "pause-storm-on-one-port": ("cause_found", "switch.pfc-storm"),
+    "silent-rank": ("cause_found", "job.missing-participant"),
     "shm-full-in-pod": ("cause_found", "host.shared-memory"),
     "two-jobs-one-switch-path": ("cause_found", "switch.port-fault"),
     "wrong-interface-name": ("cause_found", "comm.interface-selection"),
