@@ -24,6 +24,7 @@ from engine.facts.retries import KIND as RETRY
 from engine.facts.retries import classify, read_windows, set_windows
 from engine.facts.steps import diverging_steps
 from engine.facts.stretches import OPEN, covered, joined
+from engine.facts.switch_boots import name_switch_boots
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 from engine.facts.waits import Waits, analyse, observations_of, states_in_logs
 
@@ -84,7 +85,7 @@ def build_timeline(
     _fill_hosts(observations)
     _fill_ranks(observations, manifest)
     observations, samples, device_notes = identity.join_devices(observations, samples)
-    observations = mark_bring_up(observations)
+    observations = mark_bring_up(name_switch_boots(observations))
     windows = read_windows((profiles or {}).get("nccl_retry_windows", {}))
     lags = set_windows(observations, windows, vocabulary[RETRY].lag if RETRY in vocabulary else (0, 0))
     samples.sort(key=lambda sample: (sample.source.path, sample.source.line, sample.counter))
