@@ -26,6 +26,9 @@ _HEADERS = (
 _LLDP = re.compile(r"^Port\s+Neighbor Device ID\s+Neighbor Port ID\s+TTL")
 _STATUS = re.compile(r"^Port\s+Name\s+Status\s+Vlan\s+Duplex")
 _DISABLED = re.compile(r"^(?P<port>(?:Et|Ethernet)\d[\d/]*)\s.*\serrdisabled\s")
+_SLOW = re.compile(
+    r"^(?P<port>(?:Et|Ethernet)\d[\d/]*)\s.*\sconnected\s.*\s(?P<speed>\d{1,3})G\s+(?P<able>\d{2,3})GBASE-\S+"
+)
 _QUEUES = re.compile(r"^Port\s+TxQ\s+Counter/pkts\s+Counter/bytes\s+Drop/pkts\s+Drop/bytes")
 _QUEUE = re.compile(
     r"^(?P<port>Et\d[\d/]*)\s+UC(?P<queue>\d{1,2})\s+(?P<sent>[\d,]+)\s+[\d,]+\s+(?P<lost>[\d,]+)\s+[\d,]+\s*$"
@@ -72,6 +75,8 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
             yield from _queue(queue, make, quote(file, line))
         elif disabled and not names:
             yield _down(disabled, make, quote(file, line))
+        elif not names and (slow := _SLOW.match(text)) and int(slow["speed"]) < int(slow["able"]):
+            yield _degraded(slow, make, quote(file, line))
         elif header or _LLDP.match(text) or shell:
             family, names = header or ("", ())
             neighbours = bool(_LLDP.match(text))
@@ -101,6 +106,16 @@ def _queue(row: re.Match[str], make: Counters, where: Source) -> Iterator[Counte
 def _down(row: re.Match[str], make: Counters, where: Source) -> Observation:
     fields: dict[str, Scalar | None] = {"up": False, "admin_up": True}
     return observation("switch.port_state", where, fields, host=make.host, port=port_name(row["port"]), when=make.when)
+
+
+def _degraded(row: re.Match[str], make: Counters, where: Source) -> Observation:
+    """A port that runs below what its module can do."""
+    fields: dict[str, Scalar | None] = {
+        "problem": "speed",
+        "value": f"{row['speed']} Gb/s",
+        "expected": f"{row['able']} Gb/s",
+    }
+    return observation("nic.link_degraded", where, fields, host=make.host, port=port_name(row["port"]), when=make.when)
 
 
 def _counts(
@@ -138,6 +153,7 @@ ADAPTER = Adapter(
         "switch.trunk",
         "switch.attached",
         "switch.utilisation",
+        "nic.link_degraded",
     ),
     coverage="switch_counters",
     sniff=_sniff,
@@ -165,8 +181,12 @@ ADAPTER = Adapter(
             "Port       Name        Status       Vlan     Duplex Speed  Type         Flags Encapsulation\n"
             "Et1/1      gpu1-rail0  connected    10       full   400G   400GBASE-SR8\n"
             "Et2/1      gpu2-rail0  errdisabled  10       full   400G   400GBASE-SR8\n"
-            "Et3/1                  notconnect   1        full   400G   Not Present\n",
-            (("switch.port_state", {"up": False, "host": "leaf1", "port": "Ethernet2/1"}),),
+            "Et3/1                  notconnect   1        full   400G   Not Present\n"
+            "Et4/1      gpu4-rail0  connected    10       full   200G   400GBASE-SR8\n",
+            (
+                ("switch.port_state", {"up": False, "host": "leaf1", "port": "Ethernet2/1"}),
+                ("nic.link_degraded", {"host": "leaf1", "port": "Ethernet4/1", "expected": "400 Gb/s"}),
+            ),
         ),
         Sample(
             "Port   TxQ   Counter/pkts   Counter/bytes   Drop/pkts   Drop/bytes\n"
