@@ -14,6 +14,7 @@ from engine.facts.clocks import ClockBook, Placed, align_by_shared_events, colle
 from engine.facts.collectives import GroupState
 from engine.facts.comparison import differing_settings, silent_ranks
 from engine.facts.counters import CounterProfile, counter_facts
+from engine.facts.daemons import name_daemons
 from engine.facts.defects import known_defects, read_defects
 from engine.facts.episodes import fold
 from engine.facts.identity.hosts import ADDRESS_KINDS, bare_address
@@ -81,7 +82,7 @@ def build_timeline(
         else:
             unknown.add(item.kind)
     samples, host_notes = identity.join_hosts(observations, samples, manifest)
-    observations = _without_repeats(observations)
+    observations = name_daemons(_without_repeats(observations), (profiles or {}).get("system_daemons", {}))
     _fill_hosts(observations)
     _fill_ranks(observations, manifest)
     observations, samples, device_notes = identity.join_devices(observations, samples)

@@ -38,6 +38,8 @@ _RATE = re.compile(
     r"^(?P<port>(?:Et|Ethernet|Po)\d[\d/]*)\s+(?P<name>\S.{0,60}?)?\s*\b\d{1,4}:\d\d\s+[\d.]+\s+(?P<rx>[\d.]+)%"
     r"\s+[\d.]+\s+[\d.]+\s+(?P<tx>[\d.]+)%\s+[\d.]+\s*$"
 )
+_MARKS = re.compile(r"^(?P<port>Et\d[\d/]*)\s+UC(?P<queue>\d{1,2})\s+(?P<marked>[\d,]+)\s*$")
+_MARKED = re.compile(r"^Port\s+TxQ\s+ECN-Marked Pkts")
 _PORT = re.compile(r"^(?P<port>(?:Et|Ethernet|Po)\d[\d/]*)\s+(?P<rest>\S.*)$")
 
 
@@ -46,6 +48,8 @@ def _sniff(head: Head) -> Verdict:
         return Verdict(0.95, "counter table of Arista EOS")
     if "Intvl" in head.text and any(_RATES.match(line.strip()) for line in head.lines[:400]):
         return Verdict(0.95, "rates of Arista EOS")
+    if "ECN-Marked" in head.text and any(_MARKED.match(line.strip()) for line in head.lines[:400]):
+        return Verdict(0.95, "ECN counters of Arista EOS")
     if any(_QUEUES.match(line.strip()) for line in head.lines) and any(_QUEUE.match(line) for line in head.lines):
         return Verdict(0.95, "queue counters of Arista EOS")
     if any(_STATUS.match(line.strip()) for line in head.lines) and any(_PORT.match(line) for line in head.lines):
@@ -68,7 +72,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         if shell:
             make = Counters(file, make.adapter, file.host or host_of(shell), make.when)
         header = next(((f, n) for pattern, f, n in _HEADERS if pattern.match(text)), None)
-        row, queue, disabled = _PORT.match(text), _QUEUE.match(text), _DISABLED.match(text)
+        row, queue, disabled = _PORT.match(text), _QUEUE.match(text) or _MARKS.match(text), _DISABLED.match(text)
         if rate := _RATE.match(text):
             yield from _rate(rate, make, loads, quote(file, line))
         elif queue:
@@ -99,6 +103,9 @@ def _rate(row: re.Match[str], make: Counters, loads: list[Load], where: Source) 
 
 def _queue(row: re.Match[str], make: Counters, where: Source) -> Iterator[CounterSample]:
     port, queue = port_name(row["port"]), int(row["queue"])
+    if row.re is _MARKS:
+        yield from make.sample("arista_queue", "ecn_marked_packets", whole(row["marked"]), where, port, queue)
+        return
     yield from make.sample("arista_queue", "packets", whole(row["sent"]), where, port, queue)
     yield from make.sample("arista_queue", "drop_packets", whole(row["lost"]), where, port, queue)
 
@@ -204,6 +211,11 @@ ADAPTER = Adapter(
                 ("switch.utilisation", {"direction": "tx", "percent": 98, "level": "full", "port": "Ethernet49/1"}),
                 ("switch.utilisation", {"direction": "tx", "percent": 0, "level": "idle", "port": "Ethernet50/1"}),
             ),
+        ),
+        Sample(
+            "leaf1#show qos interfaces ecn counters queue | nz\nPort         TxQ     ECN-Marked Pkts\n"
+            "-----------  ----  -----------------\nEt7/1        UC3          1,120,394\n",
+            (("counter", {"family": "arista_queue", "counter": "ecn_marked_packets", "value": 1120394, "queue": 3}),),
         ),
         Sample("Port of call\nEt1/1 is fine\n", ()),
     ),

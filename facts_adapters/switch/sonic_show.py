@@ -204,7 +204,7 @@ def _sniff(head: Head) -> Verdict:
 
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
-    for table in tables(file, context):
+    for table in tables(file, context, _KNOWN):
         reader = _reader(table)
         if reader:
             yield from reader(table, file)
@@ -229,6 +229,13 @@ ADAPTER = Adapter(
     sniff=_sniff,
     read=_read,
     samples=(
+        Sample(
+            "admin@leaf1:~$ show queue counters | grep -E 'TxQ|UC3'\n"
+            "       Port  TxQ     Counter/pkts          Counter/bytes  Drop/pkts     Drop/bytes\n"
+            "  Ethernet8  UC3    4,812,004,117     14,917,212,762,700     11,407     35,361,700\n"
+            " Ethernet16  UC3    4,790,110,208     14,849,341,644,800          0              0\n",
+            (("counter", {"counter": "drop_packets", "value": 11407, "queue": 3, "port": "Ethernet8"}),),
+        ),
         Sample(
             "admin@leaf1:~$ date\nTue May 12 10:48:37 UTC 2026\n\nadmin@leaf1:~$ show pfc counters\n"
             "    Port Rx  PFC0    PFC3\n-----------  ----  ------\n  Ethernet0     0  28,323\n",
