@@ -12,6 +12,7 @@ from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.quoting import quote
 from facts_adapters.switch._loads import Load, described, utilisation
+from facts_adapters.switch._speeds import Speeds
 from facts_adapters.switch._tables import Counters, host_of, lines, observation, port_name, prompt, whole
 
 _HEADERS = (
@@ -26,7 +27,7 @@ _HEADERS = (
 _LLDP = re.compile(r"^Port\s+Neighbor Device ID\s+Neighbor Port ID\s+TTL")
 _STATUS = re.compile(r"^Port\s+Name\s+Status\s+Vlan\s+Duplex")
 _DISABLED = re.compile(r"^(?P<port>(?:Et|Ethernet)\d[\d/]*)\s.*\serrdisabled\s")
-_SLOW = re.compile(
+_LIT = re.compile(
     r"^(?P<port>(?:Et|Ethernet)\d[\d/]*)\s.*\sconnected\s.*\s(?P<speed>\d{1,3})G\s+(?P<able>\d{2,3})GBASE-\S+"
 )
 _QUEUES = re.compile(r"^Port\s+TxQ\s+Counter/pkts\s+Counter/bytes\s+Drop/pkts\s+Drop/bytes")
@@ -63,6 +64,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     family, neighbours = "", False
     names: tuple[str, ...] = ()
     loads: list[Load] = []
+    speeds = Speeds()
     for line in lines(file):
         text = line.text.strip()
         shell = prompt(line.text)
@@ -79,8 +81,8 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
             yield from _queue(queue, make, quote(file, line))
         elif disabled and not names:
             yield _down(disabled, make, quote(file, line))
-        elif not names and (slow := _SLOW.match(text)) and int(slow["speed"]) < int(slow["able"]):
-            yield _degraded(slow, make, quote(file, line))
+        elif not names and (lit := _LIT.match(text)):
+            speeds.add(port_name(lit["port"]), int(lit["able"]), int(lit["speed"]), quote(file, line))
         elif header or _LLDP.match(text) or shell:
             family, names = header or ("", ())
             neighbours = bool(_LLDP.match(text))
@@ -92,6 +94,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
             stamp = context.reading(text)
             make = Counters(file, make.adapter, make.host, stamp or make.when)
     yield from utilisation(loads, make.host, make.when)
+    yield from speeds.slow(make.host, make.when)
 
 
 def _rate(row: re.Match[str], make: Counters, loads: list[Load], where: Source) -> Iterator[Observation]:
@@ -113,16 +116,6 @@ def _queue(row: re.Match[str], make: Counters, where: Source) -> Iterator[Counte
 def _down(row: re.Match[str], make: Counters, where: Source) -> Observation:
     fields: dict[str, Scalar | None] = {"up": False, "admin_up": True}
     return observation("switch.port_state", where, fields, host=make.host, port=port_name(row["port"]), when=make.when)
-
-
-def _degraded(row: re.Match[str], make: Counters, where: Source) -> Observation:
-    """A port that runs below what its module can do."""
-    fields: dict[str, Scalar | None] = {
-        "problem": "speed",
-        "value": f"{row['speed']} Gb/s",
-        "expected": f"{row['able']} Gb/s",
-    }
-    return observation("nic.link_degraded", where, fields, host=make.host, port=port_name(row["port"]), when=make.when)
 
 
 def _counts(

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.quoting import quote
+from facts_adapters.switch._speeds import Speeds
 from facts_adapters.switch._tables import Counters, host_of, lines, observation, prompt, whole
 
 _PFC_HEAD = re.compile(r"Interface\s+Queue\s+Received\(Frames\)\s+ReceivedRate", re.MULTILINE)
@@ -47,7 +48,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     make = Counters(file, "vrp_show", file.host, context.snapshot_time(file.path))
     port: str | None = None
     queue: int | None = None
-    side, up = "Input", False
+    side, up, speeds = "Input", False, Speeds()
     for line in lines(file):
         where = quote(file, line)
         shell, first, second = prompt(line.text), _FIRST.match(line.text), _SECOND.match(line.text)
@@ -70,21 +71,11 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         elif h3c:
             yield _flow_control(h3c, where, make)
         elif up and port and (speed := _SPEED.match(line.text)):
-            yield from _slow(speed, port, where, make)
+            if able := _ABLE.match(port):
+                speeds.add(port, int(able["gbps"]), int(speed["mbps"]) // 1000, where)
         elif port:
             yield from _errors(line, make, port, side, where)
-
-
-def _slow(speed: re.Match[str], port: str, where: Source, make: Counters) -> Iterator[Observation]:
-    """A port that runs below what its name says."""
-    able, gbps = _ABLE.match(port), int(speed["mbps"]) // 1000
-    if able and gbps < int(able["gbps"]):
-        fields: dict[str, Scalar | None] = {
-            "problem": "speed",
-            "value": f"{gbps} Gb/s",
-            "expected": f"{able['gbps']} Gb/s",
-        }
-        yield observation("nic.link_degraded", where, fields, host=make.host, port=port, when=make.when)
+    yield from speeds.slow(make.host, make.when)
 
 
 def _flow_control(match: re.Match[str], where: Source, make: Counters) -> Observation:
@@ -149,6 +140,11 @@ ADAPTER = Adapter(
                     {"host": "leaf2", "port": "200GE1/0/9", "value": "100 Gb/s", "expected": "200 Gb/s"},
                 ),
             ),
+        ),
+        Sample(
+            "<leaf2>display interface 200GE1/0/9\n200GE1/0/9 current state : UP (ifindex: 9)\n"
+            "Speed: 100000, Loopback: NONE\n",
+            (),
         ),
         Sample("Interface and Queue of the day\n", ()),
     ),
