@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from engine.diagnosis.causality import CausalGraph, build_graph, first_faults
 from engine.diagnosis.first_fault import first_in
@@ -49,7 +50,9 @@ def diagnose(
     top = _top(hypotheses)
     first = _first_fault(top, graph, pack)
     phase = phase_at(first, inference.firings, graph.facts, top.leaf.phase if top else None)
-    verdict = reach_verdict(hypotheses, timeline.facts, phase, FALLBACK_OWNER, pack.vocabulary)
+    verdict = reach_verdict(hypotheses, timeline.facts, phase, FALLBACK_OWNER, pack.vocabulary, manifest.title)
+    if verdict.outcome == "no_fault":
+        verdict = replace(verdict, phase=phase_at(None, inference.firings, graph.facts, None))
     questions = {question.asks_for: question.id for question in pack.questions}
     missing = missing_evidence(hypotheses, pack.leaves, timeline.facts, pack.vocabulary, manifest, questions)
     judged = {item.id for item in hypotheses}

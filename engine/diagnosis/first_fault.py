@@ -18,7 +18,8 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
     """The first fault if the hypothesis is right, as a fact id; ``None`` where no rule names one.
 
     The strongest evidence that stands names it, unless other evidence names a fact that is certainly earlier. A
-    setting is no event: where only a setting is named, the first abnormal fact that goes with it is taken.
+    setting is no event: where only a setting is named, the first abnormal fact that goes with it is taken. A state is
+    what was found afterwards: an event that evidence of the same strength names comes before it.
     """
     standing = [item for item in support if item.explained_by is None]
     named = [sorted(item.firsts, key=lambda fact: _order(graph.facts[fact])) for item in standing if item.firsts]
@@ -34,6 +35,10 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
         return chosen
     others = [fact for group in named[1:] for fact in group]
     events = [fact for fact in others if vocabulary[graph.facts[fact].kind].nature not in TIMELESS]
+    strongest = [item for item in standing if item.firsts and item.strength == standing[0].strength]
+    told = [fact for item in strongest for fact in item.firsts if vocabulary[graph.facts[fact].kind].nature == "fault"]
+    if vocabulary[graph.facts[chosen].kind].nature == "state" and told:
+        return first_in(sorted([*told, *events], key=lambda fact: _order(graph.facts[fact])), graph)
     return first_in([*named[0], *events], graph)
 
 

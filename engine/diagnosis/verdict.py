@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from engine.diagnosis.lone_flap import rests_on_lone_flap
 from engine.diagnosis.model import Hypothesis, Outcome, Verdict
 from engine.diagnosis.scoring import probability
+from engine.diagnosis.slowness import slowness_is_meant
 from engine.diagnosis.totals import rests_on_totals
 from engine.facts.model import Fact, Order, before
 from engine.facts.vocabulary import Vocabulary
@@ -33,12 +34,16 @@ def reach_verdict(
     phase: str | None,
     fallback: str,
     vocabulary: Vocabulary,
+    title: str = "",
 ) -> Verdict:
-    """Decide the outcome; ``fallback`` is the owner to turn to where no hypothesis stands."""
+    """Decide the outcome; ``fallback`` is the owner to turn to where no hypothesis stands.
+
+    ``title`` is what the person who packed the bundle complains of.
+    """
     standing = [item for item in hypotheses if item.status != "ruled_out" and item.support]
     told = any(vocabulary[fact.kind].nature != "coverage" for fact in facts)
     top = standing[0] if standing else None
-    outcome = _outcome(standing, facts)
+    outcome = _outcome(standing, facts, title)
     if outcome == "cause_found" and top is not None and rests_on_lone_flap(top, facts, vocabulary):
         outcome = "candidates"
     elif outcome == "candidates" and top is not None and rests_on_totals(top, facts):
@@ -58,10 +63,11 @@ def reach_verdict(
     )
 
 
-def _outcome(standing: Sequence[Hypothesis], facts: Sequence[Fact]) -> Outcome:
+def _outcome(standing: Sequence[Hypothesis], facts: Sequence[Fact], title: str) -> Outcome:
     open_ones = [item for item in standing if item.consequence_of is None and item.status != "undetermined"]
     top = open_ones[0] if open_ones else None
-    if ended_well(facts) and (top is None or top.status not in ("confirmed", "likely")):
+    settled = top is not None and top.status in ("confirmed", "likely")
+    if ended_well(facts) and not settled and not slowness_is_meant(title, facts):
         return "no_fault"
     if top is None or top is not standing[0]:
         return "insufficient_evidence"

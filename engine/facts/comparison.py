@@ -73,6 +73,7 @@ def _odd_ones(
             "odd": sum(1 for value in values.values() if value == values[unit]),
             "total": len(values),
             "clear": majority is not None,
+            **_lower(values[unit], values.values()),
         }
         yield Observation(
             kind="compare.differs",
@@ -82,6 +83,18 @@ def _odd_ones(
             rank=unit if isinstance(unit, int) else None,
             adapter="comparison",
         )
+
+
+def _lower(value: str, values: Iterable[str]) -> dict[str, Scalar]:
+    """Whether a number is the lowest of all; nothing is said of what is no number."""
+    numbers = [_number(other) for other in values]
+    own = _number(value)
+    known = [number for number in numbers if number is not None]
+    return {"lowest": own == min(known)} if own is not None and len(known) == len(numbers) else {}
+
+
+def _number(text: str) -> float | None:
+    return float(text) if text.replace(".", "", 1).isdecimal() else None
 
 
 def silent_ranks(

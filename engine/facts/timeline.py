@@ -14,6 +14,7 @@ from engine.facts.clocks import ClockBook, Placed, align_by_shared_events, colle
 from engine.facts.collectives import GroupState
 from engine.facts.comparison import differing_settings, silent_ranks
 from engine.facts.counters import CounterProfile, counter_facts
+from engine.facts.daemons import name_daemons
 from engine.facts.defects import known_defects, read_defects
 from engine.facts.episodes import fold
 from engine.facts.identity.hosts import ADDRESS_KINDS, bare_address
@@ -25,6 +26,7 @@ from engine.facts.retries import KIND as RETRY
 from engine.facts.retries import classify, read_windows, set_windows
 from engine.facts.steps import diverging_steps
 from engine.facts.stretches import OPEN, covered, joined
+from engine.facts.switch_boots import name_switch_boots
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 from engine.facts.waits import Waits, analyse, observations_of, settled, states_in_logs, states_told
 
@@ -81,11 +83,11 @@ def build_timeline(
         else:
             unknown.add(item.kind)
     samples, host_notes = identity.join_hosts(observations, samples, manifest)
-    observations = _without_repeats(observations)
+    observations = name_daemons(_without_repeats(observations), (profiles or {}).get("system_daemons", {}))
     _fill_hosts(observations)
     _fill_ranks(observations, manifest)
     observations, samples, device_notes = identity.join_devices(observations, samples)
-    observations = mark_bring_up(observations)
+    observations = mark_bring_up(name_switch_boots(observations))
     windows = read_windows((profiles or {}).get("nccl_retry_windows", {}))
     lags = set_windows(observations, windows, vocabulary[RETRY].lag if RETRY in vocabulary else (0, 0))
     samples.sort(key=lambda sample: (sample.source.path, sample.source.line, sample.counter))

@@ -19,11 +19,16 @@ _COUNTERS = (
     "TCPReqQFullDoCookies",
     "TCPTimeouts",
     "TCPAbortOnTimeout",
+    "TCPLostRetransmit",
+    "TCPSynRetrans",
 )
-_NSTAT = re.compile(r"(?:#?\s*)(?P<name>TcpExt\w+) +(?P<value>\d{1,18}) +[\d.]+")
+_OF_TCP = ("TcpRetransSegs",)
+_NSTAT = re.compile(r"(?:#?\s*)(?P<name>Tcp\w+) +(?P<value>\d{1,18}) +[\d.]+")
 _WORDS = (
     (re.compile(r"\s*(?P<value>\d{1,18}) times the listen queue of a socket overflowed"), "TcpExtListenOverflows"),
     (re.compile(r"\s*(?P<value>\d{1,18}) SYNs to LISTEN sockets (?:dropped|ignored)"), "TcpExtListenDrops"),
+    (re.compile(r"\s*(?P<value>\d{1,18}) segments retransmit(?:t)?ed"), "TcpRetransSegs"),
+    (re.compile(r"\s*TCPLostRetransmit: (?P<value>\d{1,18})"), "TcpExtTCPLostRetransmit"),
     (re.compile(r"\s*TCPReqQFullDrop: (?P<value>\d{1,18})"), "TcpExtTCPReqQFullDrop"),
     (re.compile(r"\s*TCPReqQFullDoCookies: (?P<value>\d{1,18})"), "TcpExtTCPReqQFullDoCookies"),
 )
@@ -32,9 +37,9 @@ _PROC = "TcpExt: "
 
 def sniff(head: Head) -> Verdict:
     """One of the three shapes with a counter that matters here."""
-    if "TcpExt" not in head.text:
+    if "TcpExt" not in head.text and "TcpRetransSegs" not in head.text:
         return Verdict(0.0, "no TCP counters")
-    if re.search(r"^#?[ \t]{0,8}TcpExt\w+ +\d+ +[\d.]+", head.text, re.M):
+    if re.search(r"^#?[ \t]{0,8}Tcp(?:Ext\w+|RetransSegs) +\d+ +[\d.]+", head.text, re.M):
         return Verdict(0.95, "nstat")
     if "TcpExt: " in head.text and "ListenOverflows" in head.text:
         return Verdict(0.95, "/proc/net/netstat")
@@ -57,7 +62,7 @@ def read(file: EvidenceFile, context: Context) -> Iterator[CounterSample]:
             names = cells
             continue
         nstat = _NSTAT.match(line.text)
-        if nstat and nstat["name"].removeprefix("TcpExt") in _COUNTERS:
+        if nstat and (nstat["name"].removeprefix("TcpExt") in _COUNTERS or nstat["name"] in _OF_TCP):
             yield from _counter(file, line, nstat["name"], int(nstat["value"]), when)
         for pattern, name in _WORDS:
             worded = pattern.match(line.text)
@@ -89,12 +94,16 @@ TcpExt:
 ADAPTER = Adapter(
     name="netstat_counters",
     branch="host",
-    emits=("host.listen_overflow", "host.counter_value"),
+    emits=("host.listen_overflow", "host.counter_value", "host.tcp_retransmits"),
     coverage="nic_counters",
     sniff=sniff,
     read=read,
     samples=(
         Sample(_TABLE, (("counter", {"family": "netstat", "counter": "TcpExtListenOverflows", "value": 8211}),)),
+        Sample(
+            "#kernel\nTcpRetransSegs                  4402               0.0\n",
+            (("counter", {"family": "netstat", "counter": "TcpRetransSegs", "value": 4402}),),
+        ),
         Sample(_SUMMARY, (("counter", {"counter": "TcpExtListenDrops", "value": 8300}),)),
         Sample(
             "TcpExt: SyncookiesSent ListenOverflows ListenDrops\nTcpExt: 0 3 4\n",

@@ -69,8 +69,11 @@ def lines(file: EvidenceFile) -> Iterator[Line]:
     return (line for line in file.lines() if len(line.text) <= LONGEST_LINE)
 
 
-def tables(file: EvidenceFile, context: Context) -> Iterator[Table]:
-    """All tables with a ruler in a file, in order."""
+def tables(file: EvidenceFile, context: Context, header: re.Pattern[str] | None = None) -> Iterator[Table]:
+    """All tables with a ruler in a file, in order.
+
+    A line like ``header`` begins one although ``grep`` left its ruler out.
+    """
     session = _Session(when=context.snapshot_time(file.path))
     table: Table | None = None
     spans: list[tuple[int, int]] = []
@@ -90,12 +93,28 @@ def tables(file: EvidenceFile, context: Context) -> Iterator[Table]:
                 yield table
             spans = [match.span() for match in re.finditer(r"-+", text)]
             table = _begin(session, spans)
+        elif header and header.match(text):
+            if table:
+                yield table
+                table = None
+            session.above = [*session.above[-3:], line]
+        elif header and not table and session.above and header.match(session.above[-1].text):
+            spans = titles(session.above[-1].text)
+            table = _begin(session, spans)
+            table.rows.append(Row(line, dict(zip(table.columns, cells(text, spans), strict=False))))
         elif table:
             table.rows.append(Row(line, dict(zip(table.columns, cells(text, spans), strict=False))))
         else:
             _note(session, line, context)
     if table:
         yield table
+
+
+def titles(text: str) -> list[tuple[int, int]]:
+    """The columns below a header without ruler: each reaches to the next title."""
+    starts = [match.start() for match in re.finditer(r"\S+(?: \S+)*", text)]
+    ends = [start - 2 for start in starts[1:]]
+    return list(zip(starts, [*ends, len(text)], strict=True))
 
 
 def _begin(session: _Session, spans: Sequence[tuple[int, int]]) -> Table:

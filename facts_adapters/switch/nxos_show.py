@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.quoting import quote
+from facts_adapters.switch._loads import Load, utilisation
 from facts_adapters.switch._tables import Counters, host_of, lines, observation, port_name, prompt, whole
 
 _PFC_HEAD = re.compile(r"^Port\s+Mode\s+Oper\s*\(VL bmap\)\s+RxPPP\s+TxPPP")
@@ -25,6 +26,7 @@ _MMU = re.compile(r"^(?:Ingress MMU Drop Pkts|\s*Pkts discarded on ingress\s*:)\
 _WATCHDOG = re.compile(r"^(?P<port>\S+) Interface PFC watchdog: \[(?P<on>\w+)\]")
 _WATCHDOG_COUNT = re.compile(r"^\|?\s*(?P<name>Shutdown|Restored|Total pkts dropped)\s*[|:]\s*(?P<value>\d+)")
 _ERRORS = re.compile(r"^(?P<port>(?:Ethernet|port-channel)\S+) is (?P<state>up|down)")
+_LOAD = re.compile(r"\btxload (?P<tx>\d{1,3})/255, rxload (?P<rx>\d{1,3})/255")
 _ERROR = re.compile(
     r"(?P<value>\d+) (?P<name>CRC|input error|output error|input discard|output discard|Rx pause|Tx pause)"
 )
@@ -63,6 +65,7 @@ class _Place:
     group: int | None = None
     watchdog: bool = False
     columns: tuple[str, ...] = ()
+    loads: list[Load] = field(default_factory=list)
 
 
 def _sniff(head: Head) -> Verdict:
@@ -88,11 +91,15 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     for line in lines(file):
         shell = prompt(line.text)
         stamp = context.reading(line.text.strip()) if re.search(r"\d:\d\d:\d\d", line.text) else None
+        if shell:
+            yield from utilisation(place.loads, make.host, make.when)
+            place.loads.clear()
         if shell or stamp:
             host = make.host or (host_of(shell) if shell else None)
             make = Counters(file, make.adapter, host, stamp or make.when)
             continue
         yield from _line(file, line, make, place)
+    yield from utilisation(place.loads, make.host, make.when)
 
 
 def _line(file: EvidenceFile, line: Line, make: Counters, place: _Place) -> Iterator[Observation | CounterSample]:
@@ -120,6 +127,8 @@ def _line(file: EvidenceFile, line: Line, make: Counters, place: _Place) -> Iter
         assert match
         place.port = next(text for text in match.groupdict().values() if text)
         place.group, place.watchdog = None, watchdog is not None
+    elif place.port and (load := _LOAD.search(line.text)):
+        place.loads.extend(Load(place.port, side, int(load[side]) / 2.55, where) for side in ("rx", "tx"))
     elif place.port:
         yield from _count(line, make, place, where)
     if group:
@@ -149,7 +158,13 @@ def _count(line: Line, make: Counters, place: _Place, where: Source) -> Iterator
 ADAPTER = Adapter(
     name="nxos_show",
     branch="switch",
-    emits=("switch.counter_rise", "switch.counter_symptom", "switch.counter_value", "switch.lossless_config"),
+    emits=(
+        "switch.counter_rise",
+        "switch.counter_symptom",
+        "switch.counter_value",
+        "switch.lossless_config",
+        "switch.utilisation",
+    ),
     coverage="switch_counters",
     sniff=_sniff,
     read=_read,
@@ -182,6 +197,15 @@ ADAPTER = Adapter(
                     {"family": "nxos_port", "counter": "crc", "value": 61, "port": "Ethernet1/3", "host": "leaf1"},
                 ),
                 ("counter", {"counter": "output_discards", "value": 4303}),
+            ),
+        ),
+        Sample(
+            "leaf1# show interface\nEthernet1/49 is up\n"
+            "  reliability 255/255, txload 249/255, rxload 40/255\n    0 input discard\n"
+            "Ethernet1/50 is up\n  reliability 255/255, txload 3/255, rxload 41/255\n    0 input discard\n",
+            (
+                ("switch.utilisation", {"direction": "tx", "percent": 98, "level": "full", "port": "Ethernet1/49"}),
+                ("switch.utilisation", {"direction": "tx", "percent": 1, "level": "idle", "port": "Ethernet1/50"}),
             ),
         ),
         Sample("Port Mode of the day\n", ()),

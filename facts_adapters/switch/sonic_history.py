@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from engine.facts.model import CounterSample, Observation, Reading
+from engine.facts.model import CounterSample, Observation, Reading, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.quoting import quote
 from facts_adapters.switch._tables import Counters, Row, Table, observation, tables, whole
@@ -57,14 +57,23 @@ def _reboot(row: Row, table: Table, file: EvidenceFile, context: Context) -> Ite
     name = _NAME.match(row.cells.get("Name", ""))
     if name:
         when = context.reading(f"{name['y']}-{name['m']}-{name['d']} {name['h']}:{name['mi']}:{name['s']}")
-        fields = {"text": row.cells.get("Cause", "")}
-        yield observation("switch.reboot", quote(file, row.line), fields, host=file.host or table.host, when=when)
+        fields: dict[str, Scalar | None] = {"text": row.cells.get("Cause", "")}
+        warm = "warm" in str(fields["text"])  # forwards on, so that it is a change and no fault
+        kind, more = ("switch.config_change", {"what": "other"}) if warm else ("switch.reboot", {})
+        yield observation(kind, quote(file, row.line), {**more, **fields}, host=file.host or table.host, when=when)
 
 
 ADAPTER = Adapter(
     name="sonic_history",
     branch="switch",
-    emits=("switch.port_down", "switch.port_up", "switch.reboot", "switch.counter_rise", "switch.counter_value"),
+    emits=(
+        "switch.port_down",
+        "switch.port_up",
+        "switch.reboot",
+        "switch.config_change",
+        "switch.counter_rise",
+        "switch.counter_value",
+    ),
     coverage=None,
     sniff=_sniff,
     read=_read,

@@ -14,6 +14,8 @@ _KNOWN = re.compile(
     r"^[ \t]*(?:Interface\s+(?:Lanes\s+)?Speed\s+MTU\s|LocalPort\s+RemoteDevice\s|Interface\s+Lossless priorities)",
     re.MULTILINE,
 )
+_NEIGHBOURS = re.compile(r"^[ \t]*LocalPort\s+RemoteDevice\s")
+_DESCRIBED = re.compile(r"Interface\s+\d+ as (?P<name>\S+)")
 _SWITCH_PORT = re.compile(r"(?:Ethernet|Eth|swp|et-|\d+GE)[\d/]")
 
 
@@ -22,7 +24,7 @@ def _sniff(head: Head) -> Verdict:
 
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
-    for table in tables(file, context):
+    for table in tables(file, context, _NEIGHBOURS):
         columns = set(table.columns)
         for row in table.rows:
             if {"Oper", "Admin"} <= columns:
@@ -61,7 +63,8 @@ def _neighbour(file: EvidenceFile, table: Table, row: Row) -> Iterator[Observati
             peer=peer,
         )
     elif host:
-        netdev = described or far
+        named = _DESCRIBED.match(described)
+        netdev = named["name"] if named else described if described and " " not in described else far
         fields: dict[str, Scalar] = {"switch": host, "switch_port": port, "netdev": netdev, "origin": "seen"}
         yield Observation("switch.attached", quote(file, row.line), fields, host=peer, device=netdev)
 
@@ -105,6 +108,12 @@ ADAPTER = Adapter(
                 ("switch.attached", {"host": "gpu1", "netdev": "eth2", "switch": "leaf1", "switch_port": "Ethernet0"}),
                 ("switch.trunk", {"port": "Ethernet192", "peer": "spine1", "peer_port": "Ethernet8"}),
             ),
+        ),
+        Sample(
+            "admin@leaf1:~$ show lldp table | grep -E 'Local|gpu1'\n"
+            "LocalPort    RemoteDevice    RemotePortID    Capability    RemotePortDescr\n"
+            "Ethernet0    gpu1            eth2            OR            Interface   8 as eth2\n",
+            (("switch.attached", {"host": "gpu1", "netdev": "eth2", "switch": "leaf1", "switch_port": "Ethernet0"}),),
         ),
         Sample(
             "Interface    Lossless priorities\n-----------  ---------------------\n"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from engine.facts.model import CounterSample, Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Sample, Verdict
 from facts_adapters.quoting import quote
+from facts_adapters.switch._loads import Load, utilisation
 from facts_adapters.switch._tables import Counters, Row, Table, observation, tables, whole
 
 _KNOWN = re.compile(
@@ -34,9 +35,6 @@ _SUMS = {
     "EcnMarked/pkts": "ecn_marked_packets",
 }
 _PORT_COLUMNS = ("RX_OK", "RX_ERR", "RX_DRP", "RX_OVR", "TX_OK", "TX_ERR", "TX_DRP", "TX_OVR")
-_FULL, _IDLE = 85.0, 20.0
-"""Percent of the line rate from which a port is full, and up to which it is idle."""
-
 Read = Callable[["Table", EvidenceFile], Iterator[Observation | CounterSample]]
 
 
@@ -59,27 +57,13 @@ def _ports(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterSa
 
 
 def _utilisation(table: Table, file: EvidenceFile) -> Iterator[Observation]:
-    for direction in ("rx", "tx"):
-        loads = [
-            (row, float(text[:-1]))
-            for row in table.rows
-            if _PERCENT.fullmatch(text := row.cells.get(f"{direction.upper()}_UTIL", ""))
-            and row.cells.get("STATE") == "U"
-        ]
-        if not any(load >= _FULL for _, load in loads):
-            continue
-        for row, load in loads:
-            if load >= _FULL or load <= _IDLE:
-                fields: dict[str, Scalar | None] = {
-                    "direction": direction,
-                    "percent": round(load),
-                    "level": "full" if load >= _FULL else "idle",
-                }
-                host = file.host or table.host
-                port = row.cells.get("IFACE")
-                yield observation(
-                    "switch.utilisation", quote(file, row.line), fields, host=host, port=port, when=table.when
-                )
+    loads = [
+        Load(row.cells.get("IFACE", ""), direction, float(text[:-1]), quote(file, row.line))
+        for direction in ("rx", "tx")
+        for row in table.rows
+        if _PERCENT.fullmatch(text := row.cells.get(f"{direction.upper()}_UTIL", "")) and row.cells.get("STATE") == "U"
+    ]
+    yield from utilisation(loads, file.host or table.host, table.when)
 
 
 def _fec(table: Table, file: EvidenceFile) -> Iterator[Observation | CounterSample]:
@@ -220,7 +204,7 @@ def _sniff(head: Head) -> Verdict:
 
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | CounterSample]:
-    for table in tables(file, context):
+    for table in tables(file, context, _KNOWN):
         reader = _reader(table)
         if reader:
             yield from reader(table, file)
@@ -245,6 +229,13 @@ ADAPTER = Adapter(
     sniff=_sniff,
     read=_read,
     samples=(
+        Sample(
+            "admin@leaf1:~$ show queue counters | grep -E 'TxQ|UC3'\n"
+            "       Port  TxQ     Counter/pkts          Counter/bytes  Drop/pkts     Drop/bytes\n"
+            "  Ethernet8  UC3    4,812,004,117     14,917,212,762,700     11,407     35,361,700\n"
+            " Ethernet16  UC3    4,790,110,208     14,849,341,644,800          0              0\n",
+            (("counter", {"counter": "drop_packets", "value": 11407, "queue": 3, "port": "Ethernet8"}),),
+        ),
         Sample(
             "admin@leaf1:~$ date\nTue May 12 10:48:37 UTC 2026\n\nadmin@leaf1:~$ show pfc counters\n"
             "    Port Rx  PFC0    PFC3\n-----------  ----  ------\n  Ethernet0     0  28,323\n",

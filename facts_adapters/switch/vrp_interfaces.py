@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.quoting import quote
+from facts_adapters.switch._loads import Load, utilisation
 from facts_adapters.switch._tables import Counters, host_of, lines, observation, prompt, whole
 
 _NAME = r"(?P<port>[A-Za-z0-9][A-Za-z-]{0,24}\d[\d/:.]{0,14}|\d{2,3}GE\d[\d/:.]{0,14})"
 _BRIEF_HEAD = re.compile(r"^Interface\s+PHY\s+Protocol\s+InUti\s+OutUti\s+inErrors\s+outErrors", re.MULTILINE)
 _BRIEF = re.compile(
-    rf"^\s*{_NAME}(?:\(\S+\))?\s+(?P<phy>\S+)\s+\S+\s+[\d.]+%\s+[\d.]+%\s+(?P<in>\d+)\s+(?P<out>\d+)\s*$"
+    rf"^\s*{_NAME}(?:\(\S+\))?\s+(?P<phy>\S+)\s+\S+\s+(?P<rx>[\d.]+)%\s+(?P<tx>[\d.]+)%\s+(?P<in>\d+)\s+(?P<out>\d+)\s*$"
 )
 _H3C_PORT = re.compile(rf"^{_NAME}\s*$")
 _H3C_STATE = re.compile(r"^Current state: (?P<state>UP|DOWN|Administratively DOWN)", re.IGNORECASE)
@@ -47,6 +48,7 @@ class _Place:
     side: str = "Input"
     queue: int | None = None
     pfc: bool = False
+    loads: list[Load] = field(default_factory=list)
 
 
 def _sniff(head: Head) -> Verdict:
@@ -64,10 +66,12 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     for line in lines(file):
         shell = prompt(line.text)
         if shell:
+            yield from utilisation(place.loads, make.host, make.when)
             make = Counters(file, make.adapter, file.host or host_of(shell), make.when)
             place = _Place()
         else:
             yield from _line(line, place, make, quote(file, line))
+    yield from utilisation(place.loads, make.host, make.when)
 
 
 def _line(line: Line, place: _Place, make: Counters, where: Source) -> Iterator[Observation | CounterSample]:
@@ -76,6 +80,8 @@ def _line(line: Line, place: _Place, make: Counters, where: Source) -> Iterator[
     side, row = _H3C_SIDE.match(text), _PFC_ROW.match(text)
     place.pfc = place.pfc or _PFC_HEAD.search(text) is not None
     if brief and not brief["port"].startswith(_UNITS):
+        if brief["phy"].lower() == "up":
+            place.loads.extend(Load(brief["port"], side, float(brief[side]), where) for side in ("rx", "tx"))
         yield from make.sample("huawei_port", "input_errors", whole(brief["in"]), where, brief["port"])
         yield from make.sample("huawei_port", "output_errors", whole(brief["out"]), where, brief["port"])
     elif row and place.pfc:
@@ -125,6 +131,7 @@ ADAPTER = Adapter(
         "switch.counter_value",
         "switch.counter_idle",
         "switch.port_state",
+        "switch.utilisation",
     ),
     coverage="switch_counters",
     sniff=_sniff,
@@ -158,6 +165,16 @@ ADAPTER = Adapter(
             (
                 ("counter", {"family": "h3c_pfc", "counter": "received", "value": 912, "queue": 3, "port": "HGE1/0/1"}),
                 ("counter", {"family": "h3c_pfc", "counter": "transmitted", "value": 55, "queue": 3}),
+            ),
+        ),
+        Sample(
+            "<leaf1>display interface brief | include 400GE\n"
+            "Interface                  PHY      Protocol  InUti OutUti   inErrors  outErrors\n"
+            "400GE1/0/25                up       up       12.40% 96.12%          0          0\n"
+            "400GE1/0/26                up       up       11.02%  1.90%          0          0\n",
+            (
+                ("switch.utilisation", {"direction": "tx", "percent": 96, "level": "full", "port": "400GE1/0/25"}),
+                ("switch.utilisation", {"direction": "tx", "percent": 2, "level": "idle", "host": "leaf1"}),
             ),
         ),
         Sample("Interface PHY Protocol\nCurrent state: UP\n100GE1/0/8 up up\n", ()),

@@ -1,6 +1,7 @@
 """Huawei CloudEngine ``display dcb pfc interface`` and ``display interface``, H3C ``display priority-flow-control``.
 
-A Huawei row takes two physical lines: received, rate and deadlocks, then transmitted, rate and recoveries.
+The name of a port says what it can do (``400GE``), its speed what it does. A Huawei row of flow control takes two
+physical lines: received, rate and deadlocks, then transmitted, rate and recoveries.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.quoting import quote
+from facts_adapters.switch._speeds import Speeds
 from facts_adapters.switch._tables import Counters, host_of, lines, observation, prompt, whole
 
 _PFC_HEAD = re.compile(r"Interface\s+Queue\s+Received\(Frames\)\s+ReceivedRate", re.MULTILINE)
@@ -24,6 +26,8 @@ _STATE = re.compile(
     r"(?P<admin>Administratively )?(?P<state>UP|DOWN)"
 )
 _ERROR = re.compile(r"\b(?P<name>CRC|Total Error|Discard|Ignored)\s*:\s*(?P<value>\d+)")
+_SPEED = re.compile(r"^\s*Speed\s*:\s*(?P<mbps>\d{4,6})\s*,\s*Loopback")
+_ABLE = re.compile(r"^(?P<gbps>\d{2,3})GE\d")
 _SIDE = re.compile(r"^\s*(?P<side>Input|Output)\b")
 _H3C = re.compile(
     r"^(?P<port>[A-Z]{2,}[\w-]{0,20}\d/\d[\d/:.]{0,12})\s+(?:Auto|Enabled|Disabled|On|Off)\s+"
@@ -44,7 +48,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
     make = Counters(file, "vrp_show", file.host, context.snapshot_time(file.path))
     port: str | None = None
     queue: int | None = None
-    side = "Input"
+    side, up, speeds = "Input", False, Speeds()
     for line in lines(file):
         where = quote(file, line)
         shell, first, second = prompt(line.text), _FIRST.match(line.text), _SECOND.match(line.text)
@@ -60,14 +64,18 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
             yield from make.sample("huawei_pfc", "transmitted", whole(second["transmitted"]), where, port, queue)
             yield from make.sample("huawei_pfc", "recovery", whole(second["recovery"]), where, port, queue)
         elif state:
-            port, queue = state["port"], None
+            port, queue, up = state["port"], None, state["state"] == "UP"
             if state["state"] == "DOWN" and not state["admin"]:
                 fields: dict[str, Scalar | None] = {"up": False, "admin_up": True}
                 yield observation("switch.port_state", where, fields, host=make.host, port=port, when=make.when)
         elif h3c:
             yield _flow_control(h3c, where, make)
+        elif up and port and (speed := _SPEED.match(line.text)):
+            if able := _ABLE.match(port):
+                speeds.add(port, int(able["gbps"]), int(speed["mbps"]) // 1000, where)
         elif port:
             yield from _errors(line, make, port, side, where)
+    yield from speeds.slow(make.host, make.when)
 
 
 def _flow_control(match: re.Match[str], where: Source, make: Counters) -> Observation:
@@ -92,7 +100,13 @@ def _errors(line: Line, make: Counters, port: str, side: str, where: Source) -> 
 ADAPTER = Adapter(
     name="vrp_show",
     branch="switch",
-    emits=("switch.counter_rise", "switch.counter_value", "switch.port_state", "switch.lossless_config"),
+    emits=(
+        "switch.counter_rise",
+        "switch.counter_value",
+        "switch.port_state",
+        "switch.lossless_config",
+        "nic.link_degraded",
+    ),
     coverage="switch_counters",
     sniff=_sniff,
     read=_read,
@@ -115,6 +129,22 @@ ADAPTER = Adapter(
                 ("switch.lossless_config", {"priorities": "3", "priority": 3, "port": "HGE1/0/1"}),
                 ("switch.lossless_config", {"priorities": "none", "port": "HGE1/0/2"}),
             ),
+        ),
+        Sample(
+            "<leaf2>display interface 200GE1/0/9\n200GE1/0/9 current state : UP (ifindex: 9)\n"
+            "Speed: 100000, Loopback: NONE\n200GE1/0/10 current state : UP (ifindex: 10)\n"
+            "Speed: 200000, Loopback: NONE\n",
+            (
+                (
+                    "nic.link_degraded",
+                    {"host": "leaf2", "port": "200GE1/0/9", "value": "100 Gb/s", "expected": "200 Gb/s"},
+                ),
+            ),
+        ),
+        Sample(
+            "<leaf2>display interface 200GE1/0/9\n200GE1/0/9 current state : UP (ifindex: 9)\n"
+            "Speed: 100000, Loopback: NONE\n",
+            (),
         ),
         Sample("Interface and Queue of the day\n", ()),
     ),

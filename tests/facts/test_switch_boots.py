@@ -1,0 +1,31 @@
+"""A switch that boots is no host that boots; a warm reboot is a change."""
+
+from __future__ import annotations
+
+from engine.facts.model import SECOND, Observation, Reading, Source
+from engine.facts.switch_boots import name_switch_boots
+
+
+def _seen(kind: str, line: int, second: float = 0, host: str = "leaf1", **fields: str) -> Observation:
+    stamp = Reading(int(second * SECOND), int(second * SECOND), "utc")
+    return Observation(kind, Source("syslog", line, ""), dict(fields), host=host, when=stamp)
+
+
+def _kinds(*items: Observation) -> list[str]:
+    return [item.kind for item in name_switch_boots(items)]
+
+
+def test_boot_of_a_switch_is_a_restart() -> None:
+    assert _kinds(_seen("host.boot", 1), _seen("switch.port_up", 2, 40))[0] == "switch.reboot"
+
+
+def test_boot_behind_a_warm_reboot_is_a_change() -> None:
+    asked = _seen("switch.config_change", 1, 0, text="User requested warm-reboot")
+    assert _kinds(asked, _seen("host.boot", 2, 90))[1] == "switch.config_change"
+    assert _kinds(asked, _seen("host.boot", 2, 9000))[1] == "switch.reboot"
+
+
+def test_boot_of_a_host_stays_one() -> None:
+    assert _kinds(_seen("host.boot", 1, host="n1"), _seen("switch.port_up", 2))[0] == "host.boot"
+    own = _seen("nic.link_up", 3, 50)
+    assert _kinds(_seen("host.boot", 1), _seen("switch.port_up", 2, 40), own)[0] == "host.boot"
