@@ -35,6 +35,7 @@ MOST_TOLD = 16
 _HEADER = re.compile(r"#?\s*size\s+count\s+type\s.*\btime\s+algbw\s+busbw\b")
 _ROW = re.compile(r"\s*\d{1,18}\s+\d{1,18}\s+[a-z]\w{1,15}\s+\S")
 _NUMBER = re.compile(r"-?\d{1,18}(?:\.\d{0,12})?(?:e[+-]?\d{1,3})?")
+_RIGHT = re.compile(r"# ?Out of bounds values\s+: 0 OK")
 _WRONG = re.compile(r"# ?Out of bounds values\s+: (?P<count>\d{1,18}) FAILED")
 _AVERAGE = re.compile(r"# ?Avg bus bandwidth\s+: (?P<average>\d{1,12}(?:\.\d{1,12})?(?:e[+-]?\d{1,3})?) FAILED")
 _END = re.compile(r"# ?Avg bus bandwidth\s+: ")
@@ -75,7 +76,7 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
     rows = [
         _row(names, line.text.split(), block.source(line.number)) for line in block.lines[1:] if _ROW.match(line.text)
     ]
-    yield from judged(rows)
+    yield from judged(rows, any(_RIGHT.match(line.text) for line in block.lines[1:]))
     for line in block.lines[1:]:
         wrong, average = _WRONG.match(line.text), _AVERAGE.match(line.text)
         if wrong and not any(row.wrong for row in rows):
@@ -91,10 +92,13 @@ def _row(names: Sequence[str], values: Sequence[str], source: Source) -> Row:
     return Row(source, int(values[0]), bandwidths, wrong)
 
 
-def judged(rows: Sequence[Row]) -> Iterator[Observation]:
-    """What the rows of one table say, from the smallest size to the largest."""
+def judged(rows: Sequence[Row], correct: bool = False) -> Iterator[Observation]:
+    """What the rows of one table say, from the smallest size to the largest.
+
+    ``correct`` tells that the run ended and found no wrong value.
+    """
     best, told = 0.0, 0
-    yield from _reached(rows)
+    yield from _reached(rows, correct)
     for row in sorted(rows, key=lambda item: item.size):
         if row.wrong:
             yield Observation("comm.wrong_result", row.source, {"count": row.wrong, "size": row.size})
@@ -110,12 +114,14 @@ def judged(rows: Sequence[Row]) -> Iterator[Observation]:
         best = max(best, row.least)
 
 
-def _reached(rows: Sequence[Row]) -> Iterator[Observation]:
+def _reached(rows: Sequence[Row], correct: bool) -> Iterator[Observation]:
     """The bus bandwidth at the largest size, which is the measure that people compare."""
     measured = [row for row in rows if row.least is not None]
     if measured:
         row = max(measured, key=lambda item: item.size)
         fields: dict[str, Scalar] = {"gbytes_per_s": row.least or 0.0, "size": row.size}
+        if correct:
+            fields["correct"] = True
         yield Observation("comm.bus_bandwidth", row.source, fields)
 
 

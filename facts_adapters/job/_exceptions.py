@@ -23,6 +23,8 @@ _NAME = re.compile(r"[A-Za-z_][\w.]{1,120}")
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|/lib/python\d|<frozen |<string>|multiprocessing/|concurrent/futures/"
 )
+_LOADER = re.compile(r"torch/utils/data/(?:dataloader|_utils/(?:fetch|worker|pin_memory))\.py")
+_LOADER_WORDS = re.compile(r"Caught \w+ in DataLoader worker process")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ def fields_of(error: PythonException, row: ExceptionRule) -> dict[str, Scalar]:
     place = location(error.frames)
     if place:
         found["location"] = place
+    if _LOADER_WORDS.match(message) or any(_LOADER.search(frame.file) for frame in error.frames):
+        found["raised_in"] = "data_loader"
     return found
 
 

@@ -16,6 +16,7 @@ from facts_adapters.text.blocks import LONGEST_BLOCK, Block, BlockReader
 _WHAT = r"(?:the |a |async )?(?:model |training |sharded |full |optimizer )*(?:checkpoint|ckpt|snapshot|train state)"
 _BEGIN = re.compile(
     rf"(?i)(?:^|[^a-z])(?:(?P<save>saving {_WHAT}|saving current state to|saving fsdp model to"
+    r"|saving (?:to )?\S{0,200}/(?:checkpoint|ckpt|global_step|step)[-_]?\d+\b"
     r"|checkpoint \S+ is about to be saved!|\[torch\] saving \S|saving model to '/)"
     r"|(?P<load>(?:loading|begin load) (?:the |release |distributed )?checkpoint from"
     r"|restoring states from the checkpoint|loading states from|loading \d+ zero partition checkpoints))"
@@ -78,7 +79,7 @@ BLOCK = BlockReader(
         *("aving a ", "aving async", "aving training", "aving full", "aving optimizer", "aving snapshot", "aving ckpt"),
         *("is about to be saved!", "oading checkpoint", "oading distributed checkpoint", "oading release checkpoint"),
         *("egin Load checkpoint", "estoring states from", "oading states from", "oading the checkpoint"),
-        *("[Torch] Saving ", "aving model to '", "zero partition checkpoints"),
+        *("[Torch] Saving ", "aving model to '", "aving /", "aving to /", "zero partition checkpoints"),
     ),
     begins=begins,
     continues=continues,
@@ -92,6 +93,10 @@ BLOCK = BlockReader(
             "[rank0]:[E823 11:50:09.374108265 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) Rank 0] "
             "Observed flight recorder dump signal from another rank via TCPStore.\n",
             (("job.checkpoint_unfinished", {"step": 322, "path": "/nfs/models/asr", "direction": "save"}),),
+        ),
+        Sample(
+            "[2026-07-13 10:09:31] rank=1 saving /model/trained/checkpoint-420 ...\n",
+            (("job.checkpoint_unfinished", {"path": "/model/trained/checkpoint-420", "direction": "save"}),),
         ),
         Sample(
             "2025-10-06 13:27:14,038 INFO trainer: saving checkpoint step 1920 -> /ckpt/run/step_1920\n"

@@ -20,12 +20,15 @@ _LINE = re.compile(
     r"(?:: (?P<message>\S.*)|:?\s*)$"
 )
 _GENERAL = re.compile(r"RuntimeError|OSError|IOError|Exception|SystemError|Error|InternalError|[A-Z]\w*Failure")
+_KERNEL = re.compile(r"(?:Lustre|LNet)Error: \d")
+"""Kernel modules whose messages begin like an exception."""
+
 _FATAL = re.compile(r"(?:assert|Assertion)Error|AssertionError")
 
 
 def begins(message: str) -> bool:
     """True for an exception line at the beginning of a message."""
-    return bool(_LINE.match(message))
+    return bool(_LINE.match(message)) and not _KERNEL.match(message)
 
 
 def continues(_so_far: Sequence[str], _message: str) -> bool:
@@ -78,7 +81,9 @@ BLOCK = BlockReader(
             "ValueError: Error initializing torch.distributed using env:// rendezvous: environment variable RANK "
             "expected, but not set\n"
             "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:219\n"
-            "INFO retry after ValueError: bad sample\n",
+            "INFO retry after ValueError: bad sample\n"
+            "LustreError: 21877:0:(file.c:3644:ll_inode_revalidate_fini()) fs: revalidate FID [0x2:0x1:0x0] error: "
+            "rc = -108\n",
         ),
     ),
 )

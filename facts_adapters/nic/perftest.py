@@ -26,14 +26,35 @@ _JSON = re.compile(r'^\s*[{"]?\s*"?test_info"?\s*:\s*\{', re.MULTILINE)
 _JSON_PAIR = re.compile(
     r'"?(?P<name>test|Device|Mtu|GID_index|MsgSize|BW_average|MsgRate)"?\s*:\s*(?:"(?P<text>[^"]{1,80})"|(?P<number>[\d.]{1,20}))'
 )
+_BARE = re.compile(
+    r"^\s*(?P<size>\d{2,10})\s+\d{1,12}\s+[\d.]{1,12}\s+(?P<average>\d{1,9}\.\d{2,6})\s+(?P<rate>\d{1,5}\.\d{3,9})\s*$"
+)
 _LEAST_SIZE = 65_536
 """Bytes of a message from which its rate shows the bandwidth of the path."""
+
+_ROUNDED = 0.01
+"""Share by which the average and the message rate of one row may differ."""
 
 
 def _sniff(head: Head) -> Verdict:
     if "test_info" in head.text and "MsgSize" in head.text and _JSON.search(head.text):
         return Verdict(0.95, "JSON of perftest")
-    return _ports.found(head, re.compile(_TITLE.pattern, re.MULTILINE), "perftest", 0.95)
+    verdict = _ports.found(head, re.compile(_TITLE.pattern, re.MULTILINE), "perftest", 0.95)
+    if verdict.score or not any(_rate_of(line) for line in head.lines):
+        return verdict
+    return Verdict(0.8, "rows of perftest without their heading")
+
+
+def _rate_of(text: str) -> float | None:
+    """Gb/s of a row that somebody copied without its heading: the message rate says which unit the average has."""
+    row = _BARE.match(text)
+    if not row or int(row["size"]) < _LEAST_SIZE:
+        return None
+    average, told = float(row["average"]), float(row["rate"]) * int(row["size"]) * 8e-3
+    for factor in (_TO_GBPS["Gb"], _TO_GBPS["MB"]):
+        if told and abs(average * factor - told) <= _ROUNDED * told:
+            return round(average * factor, 2)
+    return None
 
 
 def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
@@ -43,6 +64,12 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation]:
         yield from _run(file, begin["test"], block)
     for _, block in _ports.blocks(lines, _JSON):
         yield from _json(file, block)
+    if not any(_TITLE.match(line.text) for line in lines):
+        for line in lines:
+            gbps = _rate_of(line.text)
+            if gbps:
+                fields: _ports.Fields = {"gbps": gbps, "tool": "perftest"}
+                yield _ports.observe("nic.bandwidth", quote(file, line), fields, host=file.host)
 
 
 def _json(file: EvidenceFile, block: list[Line]) -> Iterator[Observation]:
@@ -117,6 +144,11 @@ ADAPTER = Adapter(
             " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    t_stdev[usec]\n"
             " 2       1000          1.71           4.65         1.77     \t       1.80        \t0.11\n",
         ),
+        Sample(
+            "# n2\n 65536      11162210         0.00               391.12               0.745990\n",
+            (("nic.bandwidth", {"gbps": 391.12, "tool": "perftest"}),),
+        ),
+        Sample("# five numbers\n 65536      11162210         0.00               391.12               0.845990\n"),
         Sample('{"test_info":{"test":"Send BW Test"},"results":{"MsgSize":2,"MsgRate":4.1}}\n'),
         Sample("                    RDMA_Write BW Test\n Completion with error at client\n", ()),
     ),

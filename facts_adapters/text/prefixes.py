@@ -307,6 +307,20 @@ def _dmesg_decoded(match: re.Match[str], parts: Parts) -> int | None:
     return match.end()
 
 
+@_prefix(
+    _DIGITS + _LETTERS,
+    r"(?P<host>[A-Za-z0-9][\w.:-]{0,80}): (?P<facility>kern|user|daemon|syslog): +(?P<level>[a-z]+): "
+    r"\[(?P<stamp>\d{4}-[^\]]{15,40})\]: ",
+    needs="]: ",
+)
+def _talos(match: re.Match[str], parts: Parts) -> int:
+    """``talosctl dmesg``: node, facility, level and the absolute time."""
+    parts.kind("kernel" if match["facility"] == "kern" else "syslog")
+    parts.host, parts.level = match["host"], match["level"]
+    parts.stamp(stamps.reading(match["stamp"]))
+    return match.end()
+
+
 _FACILITIES = ("kern", "user", "mail", "daemon", "auth", "syslog", "lpr", "news", "uucp", "cron", "authpriv", "ftp")
 
 

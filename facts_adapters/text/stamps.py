@@ -181,7 +181,7 @@ def _shape(pattern: str, read: Callable[[re.Match[str]], Reading | None] = _full
 _DIGIT: tuple[_Shape, ...] = (
     _shape(rf"(?P<y>(?:19|20)\d\d)[-/.](?P<mo>\d\d?)[-/.](?P<d>\d\d?)(?:[T_]|-| +){_HMS}{_FRAC}{_AMPM}{_NEAR}"),
     _shape(rf"(?P<y>(?:19|20)\d\d)(?P<mo>\d\d)(?P<d>\d\d)[T_ -]?{_HHMMSS}{_FRAC}{_NEAR}(?!\d)"),
-    _shape(rf"(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>(?:19|20)\d\d),? {_HMS}(?:[.,](?P<frac>\d{{1,9}}))?", _european),
+    _shape(rf"(?P<mo>\d\d)/(?P<d>\d\d)/(?P<y>(?:19|20)\d\d)(?: \||,)? {_HMS}(?:[.,](?P<frac>\d{{1,9}}))?", _european),
     _shape(rf"(?P<d>\d\d)/{_MON}/(?P<y>\d{{4}})[: ]{_HMS}{_FRAC}{_NEAR}"),
     _shape(rf"(?P<mo>\d\d)-(?P<d>\d\d) {_HMS}{_FRAC}(?!\d)"),
     _shape(rf"(?P<y>(?:19|20)\d\d) {_MON} +(?P<d>\d\d?) {_HMS}{_FRAC}(?: (?P<zone>UTC|GMT|[+-]\d\d:?\d\d)(?!\w))?"),

@@ -251,6 +251,20 @@ def test_a_job_that_finished_and_broke_nothing_has_no_fault() -> None:
     assert found.first_fault is None
 
 
+def test_a_passed_benchmark_clears_only_what_was_refuted() -> None:
+    seen_kill = FactCondition("host.oom_kill", "kill")
+    rules = [
+        rule("host.oom-kill/kernel", [seen_kill], "decisive"),
+        rule("host.oom-kill/not", [seen_kill], "strong", "rules_out"),
+    ]
+    passed = seen("comm.bus_bandwidth", "bench", 9, gbytes_per_s=13.2, size=1 << 28, correct=True)
+    refuted = pack([leaf("host.oom-kill")], rules)
+    assert run(refuted, kill(), passed).verdict.outcome == "no_fault"
+    assert run(refuted, passed).verdict.outcome == "insufficient_evidence"
+    assert run(pack([leaf("host.oom-kill")], rules[:1]), kill(), passed).verdict.outcome == "cause_found"
+    assert run(refuted, kill(), passed, exit_()).verdict.outcome != "no_fault"
+
+
 def test_a_finished_message_beside_a_death_is_no_all_clear() -> None:
     assert run(KNOWLEDGE, seen("job.finished", "log", 1, rank=0, what="x"), exit_()).verdict.outcome == "candidates"
 

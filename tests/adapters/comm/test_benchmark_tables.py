@@ -39,7 +39,7 @@ def test_a_healthy_run_says_how_fast_it_was(column: str, tmp_path: Path) -> None
     tail = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 28.2\n#\n# Collective test concluded: all_reduce\n"
     found, warnings = facts(tmp_path, TOP.format(column) + body + tail)
     assert [(o.kind, o.fields) for o in found] == [
-        ("comm.bus_bandwidth", {"gbytes_per_s": 44.5, "size": 1 << 28}),
+        ("comm.bus_bandwidth", {"gbytes_per_s": 44.5, "size": 1 << 28, "correct": True}),
     ]
     assert warnings == 0
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from engine.facts.model import Source
-from facts_adapters.job._exceptions import classify, location
+from facts_adapters.job._exceptions import classify, fields_of, location
 from facts_adapters.job._kubernetes import Happening, observe
 from facts_adapters.job._outcome import outcome
 from facts_adapters.job._stacks import StackFrame
 from facts_adapters.job._stacks import classify as classify_stack
 from facts_adapters.job.progress import purpose, seconds
-from facts_adapters.text.blocks import Frame
+from facts_adapters.text.blocks import Frame, PythonException
 
 ECHOES = [
     ("torch.distributed.DistBackendError", "NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:219, x"),
@@ -79,6 +79,16 @@ def test_genuine_failures_have_a_class(name: str, message: str, category: str) -
 def test_frames_tell_data_input() -> None:
     frames = (Frame("/opt/lib/python3.11/site-packages/torch/utils/data/dataloader.py", 630, "__next__"),)
     assert classify("ValueError", "bad sample", frames).category == "data"
+
+
+def test_an_exception_of_the_loader_is_told_as_such() -> None:
+    loader = (Frame("/opt/lib/python3.11/site-packages/torch/utils/data/_utils/fetch.py", 52, "fetch"),)
+    error = PythonException("OSError", "[Errno 108] x: '/data/a'", 9, 1, 9, loader)
+    assert fields_of(error, classify(error.name, error.message, loader))["raised_in"] == "data_loader"
+    worker = PythonException("KeyError", "Caught KeyError in DataLoader worker process 0.", 9, 1, 9)
+    assert fields_of(worker, classify(worker.name, worker.message))["raised_in"] == "data_loader"
+    own = PythonException("OSError", "[Errno 5] x", 9, 1, 9, (Frame("/app/data.py", 3, "read"),))
+    assert "raised_in" not in fields_of(own, classify(own.name, own.message))
 
 
 def test_location_is_outside_libraries() -> None:

@@ -18,6 +18,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ),
     ("[rank3]:[E ProcessGroupNCCL.cpp:523] [Rank 3] x", {"kind": "c10", "rank": 3, "when": None}),
     (
+        "10.5.0.19: kern: warning: [2026-04-22T21:25:20.505406921Z]: NVRM: Xid (PCI:0000:48:00): 62, 0",
+        {"kind": "kernel", "host": "10.5.0.19", "level": "warning", "message": "NVRM: Xid (PCI:0000:48:00): 62, 0"},
+    ),
+    (
         "2024-05-01T12:00:00.123456789Z stderr F [default1]:[rank9]:[W1130 13:34:05.468376209 TCPStore.cpp:138] x",
         {"kinds": ("k8s", "c10"), "rank": 9, "local_rank": 1, "message": "x"},
     ),
