@@ -12,7 +12,7 @@ from engine.facts.model import Reading
 from facts_adapters.archives import Member
 from facts_adapters.bundle import Bundle
 from facts_adapters.discovery import Choice, Forced, Registry, choose, date_of
-from facts_adapters.evidence import decode_head, first_bytes, head_of
+from facts_adapters.evidence import HEAD_LINE, decode_head, first_bytes, head_of
 from facts_adapters.parts import LONGEST_PASTE, Part, is_pasted, parts
 from facts_adapters.result import FileReport
 from facts_adapters.streams import DAMAGE
@@ -122,10 +122,12 @@ def condensed(raw: bytes) -> bytes:
 def printed(raw: bytes) -> bytes:
     """What of a binary file is printed characters, each run of four or more once, with a NUL between them.
 
-    A dump says the same a thousand times and means nothing to most adapters, all of which look at it.
+    A dump says the same a thousand times, lists ten thousand ranks, and means nothing to most adapters, all of which
+    look at it.
     """
     words = _UNPRINTED.split(raw)
-    return b"\0".join(dict.fromkeys(word for word in words if len(word) >= _SHORTEST_WORD or not word))
+    told = (word[:HEAD_LINE] for word in words if len(word) >= _SHORTEST_WORD or not word)
+    return b"\0".join(dict.fromkeys(told))
 
 
 def _date(look: Look, path: str, text: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from facts_adapters.adapter import Adapter, Head, Verdict
 from facts_adapters.discovery import Registry
-from facts_adapters.look import ALIKE, HEAD_BYTES, condensed
+from facts_adapters.look import ALIKE, HEAD_BYTES, condensed, printed
 from facts_adapters.reader import read_bundle
 
 
@@ -30,3 +30,17 @@ def test_short_files_are_seen_whole(tmp_path: Path) -> None:
     read_bundle(tmp_path, adapters=Registry((Adapter("all", "job", (), None, sniff, lambda *_: ()),), ()))
     assert len(seen["short.log"].lines) == 100
     assert ALIKE <= len(seen["long.log"].lines) <= ALIKE + 1
+
+
+def test_of_a_binary_file_the_printed_words_count_each_once_and_not_whole_lists() -> None:
+    ranks = b"[" + b", ".join(str(rank).encode() for rank in range(9_000)) + b"]"
+    raw = b"\x80\x02X\x00record_id\x00ab\x00record_id\x01profiling_name\xff" + ranks
+    words = printed(raw).split(b"\0")
+    assert words[:3] == [b"", b"record_id", b"profiling_name"]
+    assert words[3] == ranks[:1_000]
+    assert len(words) == 4
+
+
+def test_a_magic_number_stays_at_the_beginning() -> None:
+    assert printed(b"LPKSHHRH\x00\x01").startswith(b"LPKSHHRH")
+    assert not printed(b"\x00LPKSHHRH").startswith(b"LPKSHHRH")
