@@ -99,7 +99,7 @@ BLOCK = BlockReader(
             ),
         ),
         Sample(
-            "Missing ranks:\n0: [grad.conv1_0]\n1: [grad.fpn, grad.head_0, grad.loss_0, grad.neck_0, grad.neck_1 ...]\n",
+            "Missing ranks:\n0: [grad.conv1_0]\n1: [grad.fpn, grad.head_0, grad.loss_0, grad.neck_0, grad.top ...]\n",
             (
                 ("comm.rank_behind", {"rank": 0, "op": "grad.conv1_0"}),
                 ("comm.rank_behind", {"rank": 1}),
