@@ -18,7 +18,9 @@ from facts_adapters.text.blocks import Block, BlockLine, BlockReader
 MOST_RANKS = 256
 """Ranks of one report that become facts."""
 
-_HEAD = "Missing ranks:"
+_HEADS = ("Missing ranks:", "Stalled ranks:")
+"""Headings of the list: before 0.19 the ranks were called stalled."""
+
 _ROW = re.compile(r"(?P<rank>\d{1,6}): \[(?P<tensor>[^\],]{1,120})(?P<others>[^\]]{0,4000})(?P<end>\])?")
 
 MOST_COMPARED = 16
@@ -44,7 +46,7 @@ class Lacking:
 
 def begins(message: str) -> bool:
     """True for the line that heads the list."""
-    return message.strip() == _HEAD
+    return message.strip() in _HEADS
 
 
 def continues(_so_far: Sequence[str], message: str) -> bool:
@@ -54,7 +56,11 @@ def continues(_so_far: Sequence[str], message: str) -> bool:
 
 def read(block: Block, _context: Context) -> Iterator[Observation]:
     """``comm.rank_behind`` of each listed rank, ``comm.wait_cycle`` of the first two that wait for each other."""
-    lists = [found for line in block.lines[1 : MOST_RANKS + 1] if (found := _lacking(line))]
+    yield from told([found for line in block.lines[1 : MOST_RANKS + 1] if (found := _lacking(line))], block)
+
+
+def told(lists: Sequence[Lacking], block: Block) -> Iterator[Observation]:
+    """The facts of one report."""
     for item in lists:
         fields = {"how": "never_entered", "op": item.tensors[0][:120]}
         yield Observation("comm.rank_behind", block.source(item.line), {**fields}, rank=item.rank)
@@ -85,7 +91,7 @@ def _waits_for(one: Lacking, other: Lacking) -> bool:
 
 BLOCK = BlockReader(
     name="horovod_stall",
-    literals=(_HEAD,),
+    literals=_HEADS,
     begins=begins,
     continues=continues,
     read=read,
@@ -105,6 +111,9 @@ BLOCK = BlockReader(
                 ("comm.rank_behind", {"rank": 1}),
                 ("comm.wait_cycle", {"ranks": "0, 1", "size": 2}),
             ),
+        ),
+        Sample(
+            "Stalled ranks:\n5: [grad.conv1_0, x ...]\n", (("comm.rank_behind", {"rank": 5, "op": "grad.conv1_0"}),)
         ),
         Sample("Missing ranks:\nnone\n"),
     ),
