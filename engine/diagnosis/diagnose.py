@@ -16,7 +16,7 @@ from engine.diagnosis.suspects import find_suspects
 from engine.diagnosis.verdict import reach_verdict
 from engine.diagnosis.wording import fill
 from engine.facts.manifest import Manifest
-from engine.facts.model import Fact
+from engine.facts.model import Fact, Order, before
 from engine.facts.timeline import Timeline
 from engine.inference import Engine
 from engine.rules.model import PropagationRule, Rule, Text
@@ -84,17 +84,25 @@ def _top(hypotheses: Sequence[Hypothesis]) -> Hypothesis | None:
 def _first_fault(top: Hypothesis | None, graph: CausalGraph, pack: Pack) -> Fact | None:
     """The root behind the best hypothesis' earliest fact, else the first unexplained abnormal fact.
 
-    What was concluded from dumps bears no time: it is the root only where nothing dated shows the same.
+    What was concluded from dumps bears no time: it is the root only where nothing dated shows the same. Of one event
+    that one file tells twice, the line that certainly stands first is taken.
     """
     if top is not None and top.first is not None:
         own = {fact for item in top.support for fact in item.facts}
         roots = [root for root in graph.roots_of(top.first) if root in own]
-        if graph.facts[top.first].onset.known:
+        earliest = graph.facts[top.first]
+        if earliest.onset.known:
             roots = [root for root in roots if graph.facts[root].onset.known]
+        roots = [root for root in roots if not _retold(earliest, graph.facts[root])]
         return graph.facts[roots[0] if roots else top.first]
     roots_of_all = first_faults(graph, pack.vocabulary)
     alike = [fact.id for fact in roots_of_all if _nature(fact, pack) == _nature(roots_of_all[0], pack)]
     return graph.facts[first_in(alike, graph)] if alike else None
+
+
+def _retold(earliest: Fact, root: Fact) -> bool:
+    """Whether ``root`` certainly begins below ``earliest`` in one file, so that it names the same event later."""
+    return root.source.path == earliest.source.path and before(earliest, root) is Order.YES
 
 
 def _nature(fact: Fact, pack: Pack) -> str:

@@ -10,6 +10,9 @@ from engine.facts.model import Fact, Order, before
 from engine.facts.vocabulary import Vocabulary
 
 COMPARISON = "compare.differs"
+CONCLUDED = ("waits", "comparison")
+"""Adapters whose facts no line states: they were concluded from what several ranks left."""
+
 TIMELESS = ("state", "config")
 """Natures that say how something is, not that it happened."""
 
@@ -17,14 +20,17 @@ TIMELESS = ("state", "config")
 def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabulary) -> str | None:
     """The first fault if the hypothesis is right, as a fact id; ``None`` where no rule names one.
 
-    The strongest evidence that stands names it, unless other evidence names a fact that is certainly earlier. A
-    setting is no event: where only a setting is named, the first abnormal fact that goes with it is taken. A state is
-    what was found afterwards: an event that evidence of the same strength names comes before it.
+    The strongest evidence that stands names it, of equals one that states a fault rather than a symptom or what was
+    found afterwards, unless other evidence names a fact that is certainly earlier. A setting is no event: where only a
+    setting is named, the first abnormal fact that goes with it is taken.
     """
     standing = [item for item in support if item.explained_by is None]
-    named = [sorted(item.firsts, key=lambda fact: _order(graph.facts[fact])) for item in standing if item.firsts]
-    if not named:
+    naming = [item for item in standing if item.firsts]
+    if not naming:
         return None
+    top = naming[0].weight
+    naming.sort(key=lambda item: item.weight < top or not _states_fault(item, graph, vocabulary))
+    named = [sorted(item.firsts, key=lambda fact: _order(graph.facts[fact])) for item in naming]
     chosen = named[0][0]
     if _setting(graph.facts[chosen], vocabulary):
         own = [fact for item in standing for fact in item.facts]
@@ -35,10 +41,6 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
         return chosen
     others = [fact for group in named[1:] for fact in group]
     events = [fact for fact in others if vocabulary[graph.facts[fact].kind].nature not in TIMELESS]
-    strongest = [item for item in standing if item.firsts and item.strength == standing[0].strength]
-    told = [fact for item in strongest for fact in item.firsts if vocabulary[graph.facts[fact].kind].nature == "fault"]
-    if vocabulary[graph.facts[chosen].kind].nature == "state" and told:
-        return first_in(sorted([*told, *events], key=lambda fact: _order(graph.facts[fact])), graph)
     return first_in([*named[0], *events], graph)
 
 
@@ -56,6 +58,11 @@ def _order(fact: Fact) -> tuple[bool, bool, float, tuple[int, str]]:
     delta = fact.fields.get("delta")
     counted = isinstance(delta, (int, float)) and not fact.onset.known
     return (not fact.ranks, counted, -float(delta or 0) if counted else 0.0, number(fact.id))
+
+
+def _states_fault(item: Evidence, graph: CausalGraph, vocabulary: Vocabulary) -> bool:
+    named = [graph.facts[fact] for fact in item.firsts]
+    return any(vocabulary[fact.kind].nature == "fault" and fact.adapter not in CONCLUDED for fact in named)
 
 
 def _setting(fact: Fact, vocabulary: Vocabulary) -> bool:

@@ -14,6 +14,9 @@ RECOVERY = "recovery"
 BY_CAUSE = 5
 """Order of the phase that the cause implies, among the orders of the profile's marks."""
 
+LATER_ATTEMPT = 45
+"""Order of the phase of a cause that only a later attempt can have: the training seen is that of an earlier one."""
+
 _BOUNDS: Mapping[str, Operator] = {"min": ">=", "max": "<=", "above": ">", "below": "<", "known": "known"}
 
 
@@ -69,7 +72,8 @@ def phase_at(
         for mark in marks
         if mark.phase == RECOVERY and moment is not None and before(mark.fact, moment) is Order.YES
     ]
-    found = [(BY_CAUSE, (-(2**62), "", 0), of_cause)] if of_cause else []
+    order = LATER_ATTEMPT if of_cause == RECOVERY else BY_CAUSE
+    found = [(order, (-(2**62), "", 0), of_cause)] if of_cause else []
     found += [
         (mark.order, _latest(mark.fact), mark.phase)
         for mark in marks
@@ -96,8 +100,22 @@ def _marks(firings: Iterable[Firing], facts: Mapping[str, Fact]) -> Iterator[_Ma
 
 def _counts(mark: _Mark, moment: Fact | None) -> bool:
     if mark.within is None:
-        return moment is None or before(moment, mark.fact) is not Order.YES
+        return moment is None or not (before(moment, mark.fact) is Order.YES or _nominally_later(mark.fact, moment))
     return moment is not None and before(mark.fact, moment) is Order.YES and _near(mark.fact, moment, mark.within)
+
+
+def _nominally_later(mark: Fact, moment: Fact) -> bool:
+    """Whether a mark of another host lies after the moment as the stamps read, where the clocks settle nothing.
+
+    A phase is no evidence: the likelier order is enough where both clocks are open by the same doubt.
+    """
+    if mark.host is None or moment.host is None or mark.host == moment.host:
+        return False
+    spans = (mark.onset.earliest, mark.onset.latest), (moment.onset.earliest, moment.onset.latest)
+    (since, until), (begin, end) = spans
+    if since is None or until is None or begin is None or end is None:
+        return False
+    return before(mark, moment) is Order.CANNOT_TELL and since > begin and until > end
 
 
 def _near(mark: Fact, moment: Fact, microseconds: int) -> bool:

@@ -1,8 +1,9 @@
 """``kubectl get events`` as JSON, YAML or table, and the Events part of ``kubectl describe``.
 
-A table with ages gives facts without time; one whose first column is an RFC 3339 time dates them. Times in JSON are
-the first that is there of ``eventTime``, ``lastTimestamp``, ``firstTimestamp``, ``series.lastObservedTime`` and the
-creation time, all UTC.
+A table with ages gives facts without time, but two ages of one pod tell how long its image was pulled; kubectl to 1.12
+puts name and kind into columns of their own. A table whose first column is an RFC 3339 time dates its facts. Times in
+JSON are the first that is there of ``eventTime``, ``lastTimestamp``, ``firstTimestamp``, ``series.lastObservedTime``
+and the creation time, all UTC.
 """
 
 from __future__ import annotations
@@ -19,9 +20,17 @@ from facts_adapters.job._kubernetes import EMITS, Happening, documents, observe,
 _AGE = r"(?:<\w+>|(?:\d+[dhms])+)"
 _TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)"
 _ROW = re.compile(
-    rf"^(?:(?P<namespace>[a-z0-9][a-z0-9-]*)\s+)?(?:(?P<time>{_TIME})|{_AGE})(?: \(x\d+ over {_AGE}\))?\s+"
+    rf"^(?:(?P<namespace>[a-z0-9][a-z0-9-]*)\s+)?(?:(?P<time>{_TIME})|(?P<age>{_AGE}))(?: \(x\d+ over {_AGE}\))?\s+"
     r"(?P<type>Normal|Warning)\s+(?P<reason>[A-Z]\w+)\s+(?P<kind>[A-Za-z][\w.]*)/(?P<name>\S+)\s+(?P<message>\S.*)$"
 )
+_OLD_ROW = re.compile(
+    rf"^(?P<age>{_AGE})\s+(?P<first>{_AGE})\s+\d+\s+(?P<name>[a-z0-9][\w.-]*)\s+(?P<kind>[A-Z]\w+)\s+(?:\S+\{{\S+\}}\s+)?"
+    r"(?P<type>Normal|Warning)\s+(?P<reason>[A-Z]\w+)\s+(?P<component>[a-z][\w.-]*(?:, \S+)?)\s+(?P<message>\S.*)$"
+)
+_UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+SLOW_PULL = 60
+"""Seconds that an image is certainly pulled for before that is told."""
+
 _DESCRIBED = re.compile(
     rf"^\s+(?P<type>Normal|Warning)\s+(?P<reason>[A-Z]\w+)\s+(?P<age>{_AGE})(?: \(x\d+ over {_AGE}\))?\s+"
     r"(?P<component>[a-z][\w.-]*(?:, \S+)?)\s{2,}(?P<message>\S.*)$"
@@ -44,7 +53,7 @@ def sniff(head: Head) -> Verdict:
     if about and re.search(r'"?(?:involvedObject|regarding)"?:', text) and re.search(r'"?reason"?:', text):
         return Verdict(0.95, "kubectl get events -o json/yaml")
     typed = [line for line in head.lines if "Normal" in line or "Warning" in line]
-    rows = sum(1 for line in typed if _ROW.match(line) or _DESCRIBED.match(line))
+    rows = sum(1 for line in typed if _ROW.match(line) or _OLD_ROW.match(line) or _DESCRIBED.match(line))
     return Verdict(0.9, f"{rows} rows of an event table") if rows else Verdict(0.0, "no event rows")
 
 
@@ -57,19 +66,41 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
             if at(item, "kind") in ("Event", None):
                 yield _event(file, item, line, context)
         return
+    pulling: dict[str, int] = {}
     for row in file.lines():
-        found = _ROW.match(row.text)
+        source = Source(file.path, row.number, row.text[:2000])
+        found = _ROW.match(row.text) or _OLD_ROW.match(row.text)
         if found:
-            kind = found["kind"].lower()
-            pod = found["name"] if kind == "pod" else ""
-            node = found["name"] if kind == "node" else _node(found["message"])
-            source = Source(file.path, row.number, row.text[:2000])
-            when = stamp(found["time"], context)
-            yield observe(Happening(found["reason"], found["message"], source, pod, node, when))
+            yield from _row(found, source, pulling, context)
         elif described := _DESCRIBED.match(row.text):
             _, _, node_name = described["component"].partition(", ")
-            source = Source(file.path, row.number, row.text[:2000])
             yield observe(Happening(described["reason"], described["message"], source, "", node_name or None))
+
+
+def _row(found: re.Match[str], source: Source, pulling: dict[str, int], context: Context) -> Iterator[Observation]:
+    """The fact of one row; ``pulling`` keeps since when (seconds ago) the images of pods are pulled."""
+    groups = found.groupdict()
+    kind, reason, age = groups["kind"].lower(), groups["reason"], groups["age"]
+    pod = groups["name"] if kind == "pod" else ""
+    _, _, told_by = (groups.get("component") or "").partition(", ")
+    node = groups["name"] if kind == "node" else _node(groups["message"]) or told_by or None
+    when = stamp(groups.get("time"), context)
+    yield observe(Happening(reason, groups["message"], source, pod, node, when))
+    ages = _span(groups.get("first") or age or ""), _span(age or "")
+    if reason == "Pulling" and ages[0] is not None:
+        pulling[pod] = ages[0][0]
+    if reason == "Pulled" and pod in pulling and ages[1] is not None and pulling[pod] - ages[1][1] >= SLOW_PULL:
+        fields = {"reason": "PulledSlowly", "pod": pod, "text": groups["message"][:200]}
+        yield Observation("host.pod_event", source, {**fields}, host=node)
+
+
+def _span(age: str) -> tuple[int, int] | None:
+    """Least and most seconds that an age stands for: ``2m`` may be anything below three minutes."""
+    parts = re.findall(r"(\d{1,6})([dhms])", age)
+    if not parts:
+        return None
+    least = sum(int(number) * _UNITS[unit] for number, unit in parts)
+    return least, least + _UNITS[parts[-1][1]] - 1
 
 
 def _event(file: EvidenceFile, item: Mapping[str, Any], line: int, context: Context) -> Observation:
@@ -121,6 +152,12 @@ ADAPTER = Adapter(
             '"source": {"component": "default-scheduler"}}]}\n',
             (("job.cancelled", {"reason": "preemption", "entity": "pod"}),),
             path="k8s/events.json",
+        ),
+        Sample(
+            "LAST SEEN   FIRST SEEN   COUNT   NAME   KIND   SUBOBJECT   TYPE   REASON   SOURCE   MESSAGE\n"
+            "2m   2m   1   llm-master-0   Pod   spec.containers{m}   Normal   Pulling   kubelet, gpu5   pulling it\n"
+            "52s   52s   1   llm-master-0   Pod   spec.containers{m}   Normal   Pulled   kubelet, gpu5   pulled it\n",
+            (("host.pod_event", {"reason": "PulledSlowly", "pod": "llm-master-0", "host": "gpu5"}),),
         ),
         Sample(
             "Events:\n  Type     Reason     Age    From               Message\n"

@@ -106,3 +106,21 @@ def test_the_exchange_of_addresses_is_starting_until_a_communicator_is_begun() -
 def test_libraries_create_their_queues_at_different_times(library: str, found: str) -> None:
     failed = seen("comm.memory_registration_failed", call="ibv_create_cq", errno=12, library=library)
     assert phase(failed, at="comm.memory_registration_failed", usual="startup") == found
+
+
+def elsewhere(stamp: str) -> Observation:
+    when = utc(f"2026-03-01T{stamp}")
+    return seen("job.phase_mark", "rank9.log", 1, host="n2", when=when, phase="steady", step=1)
+
+
+def test_a_mark_of_another_host_counts_by_its_stamp_where_the_clocks_settle_nothing() -> None:
+    """Hosts agree within 120 s only: 20 s say nothing certain, and a phase is no evidence."""
+    begun = mark("startup", 1, "09:00:00")
+    assert phase(begun, elsewhere("10:00:20"), exit_(2, "10:00:00"), at="job.process_exit") == "startup"
+    assert phase(begun, elsewhere("09:59:40"), exit_(2, "10:00:00"), at="job.process_exit") == "steady"
+
+
+def test_a_cause_of_a_later_attempt_takes_the_training_for_that_of_an_earlier_one() -> None:
+    trained = mark("steady", 1, "09:00:00", step=1)
+    assert phase(trained, exit_(2, "10:00:00"), at="job.process_exit", usual="recovery") == "recovery"
+    assert phase(trained, exit_(2, "10:00:00"), at="job.process_exit", usual="startup") == "steady"
