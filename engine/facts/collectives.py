@@ -58,6 +58,8 @@ class GroupState:
     where unknown. ``seqs`` (ascending), ``calls``, ``states`` and ``records`` run in parallel, one entry for each
     collective that the recorder still holds; ``records`` orders them among all operations of the rank. ``last_*`` are
     sequence numbers, -1 for none, ``None`` where nobody says. ``words`` spells out the calls.
+    ``coarse`` recorders (gloo's) hold no transfers, and call an operation finished that has failed. ``first_ns`` and
+    ``last_ns`` are when the first and last entry of the dump was made, by the rank's own clock.
     A state without a group says only that the rank's dump is there and what is wrong with it.
     """
 
@@ -78,6 +80,9 @@ class GroupState:
     transfers: tuple[Transfer, ...] = ()
     words: dict[int, str] = field(default_factory=dict)
     overrun: bool = False
+    coarse: bool = False
+    first_ns: int | None = None
+    last_ns: int | None = None
     host: str | None = None
     adapter: str = ""
     run: str | None = None

@@ -29,6 +29,7 @@ from engine.facts.stretches import OPEN, covered, joined
 from engine.facts.switch_boots import name_switch_boots
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
 from engine.facts.waits import Waits, analyse, observations_of, settled, states_in_logs, states_told
+from engine.facts.waits.standstill import read_standstill, stands_still
 
 TIMED = ("fault", "symptom", "activity")
 """Natures whose facts happen at a time; only these can lie outside the window."""
@@ -103,7 +104,9 @@ def build_timeline(
     stopped, goes_on = compare_ends(zip(observations, placed, strict=True), ends)
     silent = silent_ranks(facts, _known_ranks(facts, manifest), covered, goes_on)
     compared = [*silent, *stopped, *diverging_steps(observations)]
-    waits, waiting = _waits(facts, [place.fact(item) for item in compared], states, covered, manifest)
+    complaint = read_standstill((profiles or {}).get("standstill", {}))
+    hangs = stands_still(facts, manifest.title, complaint, vocabulary)
+    waits, waiting = _waits(facts, [place.fact(item) for item in compared], states, covered, manifest, hangs)
     derived = [
         *differing_settings(facts, vocabulary),
         *compared,
@@ -129,6 +132,7 @@ def _waits(
     recorded: Sequence[GroupState],
     covered: set[int],
     manifest: Manifest,
+    hangs: bool,
 ) -> tuple[Waits | None, list[Observation]]:
     """Who waits for whom, by recorders, library reports and log lines, and the facts that follow."""
     world = manifest.world_size if manifest.world_size and manifest.world_size <= MOST_RANKS else None
@@ -136,7 +140,8 @@ def _waits(
     if not states:
         return None, []
     hints = [*facts, *compared]
-    waits = analyse(states, world=world, hints=hints, nodes=manifest.nodes, per_node=manifest.gpus_per_node)
+    per_node = manifest.gpus_per_node
+    waits = analyse(states, world=world, hints=hints, nodes=manifest.nodes, per_node=per_node, hangs=hangs)
     return waits, observations_of(waits, states)
 
 

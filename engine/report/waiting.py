@@ -38,6 +38,7 @@ def waits_section(waits: Waits | None, say: Say) -> dict[str, Any] | None:
         "ranks": waits.ranks,
         "dumps_missing": spoken(waits.missing),
         "dumps_broken": _broken(waits),
+        "dumps_stale": spoken(waits.stale),
         "overrun": waits.overrun,
         "asked_first": spoken(waits.asked_first),
         "suspects": [_suspect(item, say) for item in waits.suspects[:MOST_SUSPECTS]],
@@ -85,7 +86,7 @@ def _suspect(item: Suspected, say: Say) -> dict[str, Any]:
     }
 
 
-_STANDINGS = ("mismatch", "cycle", "late", "unknown", "stalled", "waits_elsewhere", "idle")
+_STANDINGS = ("mismatch", "cycle", "late", "unknown", "stalled", "open", "waits_elsewhere", "idle")
 
 
 def _fronts(waits: Waits) -> list[dict[str, Any]]:
@@ -122,6 +123,7 @@ def _front(items: Sequence[Front]) -> dict[str, Any]:
         "names": names[:MOST_NAMES],
         "description": first.description,
         "size": first.size,
+        "members_known": all(item.closed for item in items),
         "standing": first.standing,
         "seq": first.seq if first.seq >= 0 else None,
         "call": first.call,
@@ -144,7 +146,7 @@ def _waits(waits: Waits) -> list[dict[str, Any]]:
     rows: dict[tuple[object, ...], list[Wait]] = defaultdict(list)
     for item in waits.waits:
         held = tuple(rank for rank in item.awaited if rank in guilty)
-        alone = (item.group, item.call) if item.standing in ("mismatch", "cycle", "stalled") else ()
+        alone = (item.group, item.call) if item.standing in ("mismatch", "cycle", "stalled", "open") else ()
         kind = item.call.partition(" ")[0]
         rows[item.description or item.name, kind, item.standing, held, alone, bool(item.unknown)].append(item)
     ordered = sorted(rows.values(), key=lambda items: _wait_order(items, guilty))

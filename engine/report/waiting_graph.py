@@ -26,6 +26,7 @@ COLOURS = {
     "late": "#e6dff0",
     "unknown": "#eeeeee",
     "stalled": "#fbf0c4",
+    "open": "#eeeeee",
     "waits_elsewhere": "#ffffff",
 }
 
@@ -83,7 +84,7 @@ def _operation(row: Mapping[str, Any], language: str) -> str:
     name = wrap(f"{group_of(row)} {operation_of(row)}".strip()[:LONGEST])
     ranks = wrap(f"{word(language, 'rank')} {row['waiting']} [{row['waiting_count']}]"[:LONGEST])
     lines = [name, ranks]
-    if row["standing"] in ("mismatch", "cycle", "stalled"):
+    if row["standing"] in ("mismatch", "cycle", "stalled", "open"):
         lines.append(word(language, f"standing_{row['standing']}"))
     return "\n".join(lines)
 

@@ -17,6 +17,8 @@ def about(section: Section, language: str) -> Iterator[str]:
         yield f"{word(language, 'dumps_missing')}: {section['dumps_missing']}"
     for item in section["dumps_broken"]:
         yield f"{word(language, 'dump_' + item['condition'])}: {item['ranks']}"
+    if section["dumps_stale"]:
+        yield f"{word(language, 'dumps_stale')}: {section['dumps_stale']}"
     if section["overrun"]:
         yield word(language, "overrun")
     if section["asked_first"]:
@@ -62,9 +64,10 @@ def operation_of(item: Mapping[str, Any]) -> str:
 
 def _groups(item: Mapping[str, Any]) -> str:
     described = item["description"] if item["description"] not in ("", "undefined") else ""
+    size = f"{item['size']}" if item["members_known"] else f"{item['size']}+"
     if item["groups"] > 1:
-        return f"{described or item['names'][0]} ({item['groups']} x {item['size']})"
-    return f"{described} {item['names'][0]} ({item['size']})".strip()
+        return f"{described or item['names'][0]} ({item['groups']} x {size})"
+    return f"{described} {item['names'][0]} ({size})".strip()
 
 
 def _standing(item: Mapping[str, Any], language: str) -> str:
@@ -91,5 +94,5 @@ def wait_line(item: Mapping[str, Any], language: str) -> str:
         unknown = f"{item['unknown']} ({word(language, 'nothing_known')})" if item["unknown"] else ""
         awaited = ", ".join(part for part in (item["awaited"], unknown) if part)
     else:
-        awaited = word(language, "standing_stalled")
+        awaited = word(language, f"standing_{item['standing']}")
     return f"{item['waiting']} [{item['waiting_count']}] -- {group} {operation} -> {awaited}"

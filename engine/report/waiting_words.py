@@ -45,6 +45,13 @@ def conclusion(waits: Waits) -> Text:
             "no hang, or were taken before or after it",
             "没有 rank 在等待：取转储时各 rank 发起的操作均已完成。转储未显示卡住，或在卡住之前或之后取得",
         )
+    if waits.coarse and waits.fronts and all(front.standing == "idle" for front in waits.fronts):
+        return Text(
+            "No operation is open. gloo's recorder tells neither whether an operation that ended had failed, nor what "
+            "was sent and received: the logs and stacks of the ranks tell",
+            "没有未结束的操作。gloo 的 recorder 既不区分结束的操作是否失败，也不记录点对点收发："
+            "需看各 rank 的日志与调用栈",
+        )
     return Text(
         "The states of the ranks do not show who holds the others up", "各 rank 的状态不能说明是谁拖住了其他 rank"
     )

@@ -29,6 +29,7 @@ def meaning_problems(loaded: Loaded) -> list[Problem]:
 _READERS = {
     "nccl_retry_windows": ("engine.facts.retries", "read_windows"),
     "log_ends": ("engine.facts.log_ends", "read_log_ends"),
+    "standstill": ("engine.facts.waits.standstill", "read_standstill"),
     "defects": ("engine.facts.defects", "read_defects"),
     "priors": ("engine.diagnosis.priors", "read_priors"),
 }

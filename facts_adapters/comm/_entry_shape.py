@@ -41,11 +41,12 @@ _KEY = re.compile(_REF, re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The expression of one order of keys, its groups that make up a row, and the one of the record's number."""
+    """The expression of one order of keys, its groups that make up a row, and those of the record's number and time."""
 
     pattern: re.Pattern[bytes]
     order: tuple[int, ...]
     record: int
+    created: int
 
 
 class Shapes:
@@ -117,7 +118,7 @@ def _shape(keys: list[tuple[str, bytes]]) -> Shape:
             count += 1
             numbers["call"] = count
             parts.append(b"(")
-        if name in (*WANTED, "record_id"):
+        if name in (*WANTED, "record_id", "time_created_ns"):
             count += 1
             numbers[name] = count
             parts.append(key + b"(" + value + b")")
@@ -128,4 +129,5 @@ def _shape(keys: list[tuple[str, bytes]]) -> Shape:
     parts.append(b"u()")
     count += 1
     order = tuple(numbers.get(name, count) for name in WANTED)
-    return Shape(re.compile(b"".join(parts), re.DOTALL), order, numbers.get("record_id", count))
+    record, created = (numbers.get(name, count) for name in ("record_id", "time_created_ns"))
+    return Shape(re.compile(b"".join(parts), re.DOTALL), order, record, created)

@@ -61,6 +61,7 @@ class _Group:
     """Transfers (record, call, state) whose batch may still end."""
     batch_key: tuple[int, int] = (0, 0)
     transfers: int = 0
+    coarse: bool = False
     last: int = -1
     """The largest number so far."""
 
@@ -81,6 +82,8 @@ class Recorded:
     def __init__(self) -> None:
         self.first_record = -1
         self.count = 0
+        self.first_ns: int | None = None
+        self.last_ns: int | None = None
         self._groups: dict[tuple[str, str], _Group] = {}
         self._calls: dict[bytes, Call] = {}
         self._prepared: dict[tuple[bytes, ...], _Ready] = {}
@@ -103,6 +106,8 @@ class Recorded:
         seq = seq if seq is not None else number(entry.get("seq_id")) or 0
         if self.first_record < 0:
             self.first_record = number(entry.get("record_id")) or 0
+        self._created(number(entry.get("time_created_ns")))
+        group.coarse |= call.retires
         self._take(group, self.count, seq, number(entry.get("p2p_seq_id")) or 0, call, state)
         self.count += 1
 
@@ -118,7 +123,11 @@ class Recorded:
             found = match(data, at)
             if found is not None and self.first_record < 0:
                 self.first_record = integer(found[shape.record]) if found[shape.record] else 0
+            last = found
+            if found is not None:
+                self._created(_integer_in(found[shape.created]))
             while found is not None:
+                last = found
                 at = found.end()
                 row = found.group(*order)
                 key = row[2:]
@@ -138,8 +147,16 @@ class Recorded:
                     self._take(group, count, number_of, integer(row[1]), ready.call, ready.state)
                 count += 1
                 found = match(data, at)
+            if last is not None:
+                self._created(_integer_in(last[shape.created]))
         self.count = count
         return at
+
+    def _created(self, moment: int | None) -> None:
+        """Note when an entry was made; entries stand in the order of their launch."""
+        if moment is not None and moment > 0:
+            self.first_ns = moment if self.first_ns is None else self.first_ns
+            self.last_ns = moment
 
     def _prepare(self, key: tuple[bytes, ...], memo: Memo) -> _Ready:
         process_group, pg_id, name, state, retired, sizes = key
@@ -152,6 +169,7 @@ class Recorded:
         if call.retires and retired == b"\x88":
             came = COMPLETED
         group.words[call.number] = call.words
+        group.coarse |= call.retires
         return _Ready(group, call, came, call.peer < 0 and not call.ends_batch)
 
     def _group_of(self, process_group: object, pg_id: object) -> _Group:
@@ -237,7 +255,14 @@ class Recorded:
             transfers=transfers,
             words=group.words,
             overrun=overrun,
+            coarse=group.coarse,
+            first_ns=self.first_ns,
+            last_ns=self.last_ns,
         )
+
+
+def _integer_in(chunk: bytes) -> int | None:
+    return integer(chunk) if chunk and chunk != b"N" else None
 
 
 def _most(own: int | None, told: int | None) -> int | None:

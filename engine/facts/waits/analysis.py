@@ -12,25 +12,16 @@ from collections.abc import Collection, Iterable, Sequence
 
 from engine.facts.collectives import COMPLETED, GroupState
 from engine.facts.model import Fact, Source
-from engine.facts.waits.graph import Graph, Node, Operation, build, ends, shortest_circle, waiting_for
+from engine.facts.waits.graph import WITH_ROOT, Graph, Node, Operation, build, ends, shortest_circle, waiting_for
 from engine.facts.waits.hints import HARD, Hints, hints_of
 from engine.facts.waits.homes import homes_of, lost_hosts
 from engine.facts.waits.mismatch import mismatches, odd_order
-from engine.facts.waits.model import ALL_MUST_COME, Circle, Front, How, Mismatch, Suspected, Waits
-from engine.facts.waits.positions import Positions, assemble, progress_at
+from engine.facts.waits.model import ALL_MUST_COME, Circle, Doubt, Front, How, Mismatch, Suspected, Waits
+from engine.facts.waits.positions import Group, Positions, assemble, progress_at
 from engine.facts.waits.tables import front_of_operation, fronts_of, waits_of
 
-WITH_ROOT = (
-    "broadcast",
-    "_broadcast",
-    "reduce ",
-    "_reduce_oop",
-    "gather",
-    "scatter",
-    "BROADCAST",
-    "REDUCE ",
-    "SCATTER",
-)
+MOMENTARY = ("never_entered", "not_started", "stuck_inside")
+"""What a dump that was taken a moment earlier than the others shows just as well."""
 
 NOWHERE = Source("", 0)
 
@@ -41,6 +32,7 @@ def analyse(
     hints: Sequence[Fact] = (),
     nodes: Sequence[str] = (),
     per_node: int | None = None,
+    hangs: bool = True,
 ) -> Waits:
     """Compare the ranks.
 
@@ -52,6 +44,7 @@ def analyse(
         hints: facts that tell hosts, stacks and steps of ranks, who asked for dumps, and what speaks against a rank.
         nodes: hosts of the job in their order.
         per_node: ranks of one host.
+        hangs: whether anything but the states says that the job stands still.
     """
     positions = assemble(states, world)
     known = hints_of(hints, positions.conditions)
@@ -59,11 +52,11 @@ def analyse(
         positions.hosts.setdefault(rank, host)
     members = {rank for group in positions.groups.values() for rank in group.members}
     recorded = positions.recorders
-    missing = tuple(sorted(members - recorded)) if recorded else ()
+    missing = tuple(sorted({*members, *positions.absent} - recorded)) if recorded else ()
     positions.hosts = homes_of(positions.hosts, members, nodes, per_node)
     graph = build(positions)
     unequal = mismatches(positions)
-    analysis = _Analysis(positions, graph, unequal, known)
+    analysis = _Analysis(positions, graph, unequal, known, hangs)
     analysis.judge()
     suspects = [known.told(item) for item in analysis.suspects]
     return Waits(
@@ -71,6 +64,8 @@ def analyse(
         dumps=len(recorded),
         missing=missing,
         broken=tuple(sorted((rank, how) for rank, how in positions.conditions.items() if rank in recorded)),
+        stale=positions.stale,
+        coarse=any(rank.coarse for rank in positions.ranks.values()),
         fronts=tuple(fronts_of(positions, graph, unequal, analysis.circle_wheres)),
         waits=tuple(waits_of(positions, graph, unequal, analysis.circle_wheres)),
         suspects=tuple(sorted(suspects, key=lambda item: (-item.waiting, item.rank, item.how))),
@@ -87,8 +82,9 @@ def analyse(
 class _Analysis:
     """The ends of the chains of one incident, sorted by what they mean."""
 
-    def __init__(self, positions: Positions, graph: Graph, unequal: list[Mismatch], known: Hints) -> None:
+    def __init__(self, positions: Positions, graph: Graph, unequal: list[Mismatch], known: Hints, hangs: bool) -> None:
         self.positions = positions
+        self.hangs = hangs
         self.graph = graph
         self.known = known
         self.unequal = {(item.group, item.seq): item for item in unequal}
@@ -138,10 +134,11 @@ class _Analysis:
     def _stuck_inside(self, operation: Operation) -> bool:
         """Whether most members have finished the operation: the ones that have not hold the next one up.
 
-        A root may finish a broadcast long before the others, so that operations with a root say nothing.
+        A root may finish a broadcast long before the others, so that operations with a root say nothing; nor do those
+        of a recorder that calls a failed operation finished.
         """
         group, seq = operation.group, operation.seq
-        if operation.transfer is not None or group.words_at(seq).startswith(WITH_ROOT):
+        if operation.transfer is not None or group.coarse or group.words_at(seq).startswith(WITH_ROOT):
             return False
         finished = sum(1 for state in group.states.values() if progress_at(state, seq) == COMPLETED)
         if 2 * len(operation.waiting) > finished:
@@ -247,8 +244,18 @@ class _Analysis:
                 aspect,
                 waiting_for(self.graph, rank) if waiting is None else waiting,
                 sign=self.known.signs.get(rank) if how == "no_report" else None,
+                doubt=self._doubt(rank, how, group),
             )
         )
+
+    def _doubt(self, rank: int, how: How, group: Group) -> Doubt | None:
+        """Why a rank that is late by its recorder alone may not be; unequal calls are unequal at any moment."""
+        state = group.states.get(rank)
+        if how not in MOMENTARY or (state is not None and state.origin != "recorder"):
+            return None
+        if rank in self.positions.ranks and self.positions.ranks[rank].coarse:
+            return "recorder"
+        return None if self.hangs else "moment"
 
 
 def _directly(operation: Operation) -> tuple[int, int, tuple[str, int]]:

@@ -82,6 +82,8 @@ def _suspect(item: Suspected) -> Observation:
             fields["sign"] = item.sign
         return Observation("comm.rank_absent", item.source, fields, host=item.host, rank=item.rank)
     fields["how"] = item.how
+    if item.doubt:
+        fields["doubt"] = item.doubt
     return Observation("comm.rank_behind", item.source, fields, host=item.host, rank=item.rank)
 
 

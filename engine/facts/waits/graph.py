@@ -7,12 +7,14 @@ wait for one make ten thousand edges and not a hundred million.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from engine.facts.collectives import SCHEDULED, STARTED, GroupState, Transfer
+from engine.facts.collectives import COMPLETED, SCHEDULED, STARTED, GroupState, Transfer
 from engine.facts.waits.model import Where
 from engine.facts.waits.positions import (
+    NOTHING_OPEN,
     Group,
     Positions,
     Rank,
@@ -21,6 +23,19 @@ from engine.facts.waits.positions import (
     progress_at,
     record_at,
 )
+
+WITH_ROOT = (
+    "broadcast",
+    "_broadcast",
+    "reduce ",
+    "_reduce_oop",
+    "gather",
+    "scatter",
+    "BROADCAST",
+    "REDUCE ",
+    "SCATTER",
+)
+"""Operations that a root may finish long before the others."""
 
 MOST_FRONTS = 64
 """Operations of one group that are looked at one by one; who waits in a later one waits for the earliest as well."""
@@ -71,7 +86,7 @@ def build(positions: Positions) -> Graph:
     graph = Graph()
     for number in sorted(positions.ranks):
         rank = positions.ranks[number]
-        for where, group, seq, transfer in _waits_of(rank):
+        for where, group, seq, transfer in _waits_of(rank, positions):
             operation = graph.operations.get(where)
             if operation is None:
                 operation = graph.operations[where] = Operation(where, group, seq, transfer=transfer)
@@ -91,7 +106,10 @@ def build(positions: Positions) -> Graph:
     return graph
 
 
-def _waits_of(rank: Rank) -> Iterable[tuple[Where, Group, int, Transfer | None]]:
+def _waits_of(rank: Rank, positions: Positions) -> Iterable[tuple[Where, Group, int, Transfer | None]]:
+    last = _perhaps_failed(rank, positions)
+    if last is not None:
+        yield (last[0].key, last[1]), *last, None
     for group in rank.groups:
         state = group.states[rank.number]
         seq = front_of(state)
@@ -101,6 +119,37 @@ def _waits_of(rank: Rank) -> Iterable[tuple[Where, Group, int, Transfer | None]]
             if _waits_in(rank, transfer.state, transfer.record):
                 ends = (rank.number, transfer.peer) if transfer.sends else (transfer.peer, rank.number)
                 yield (f">{ends[0]}>{ends[1]}>{group.key}", -1), group, -1, transfer
+
+
+def _perhaps_failed(rank: Rank, positions: Positions) -> tuple[Group, int] | None:
+    """The last operation of a rank with nothing open, where its recorder calls failed ones finished.
+
+    It cannot have finished where a member has not launched it; where nothing is known of one, nobody can tell, unless
+    a member finished it and went on: then all were in it.
+    """
+    if not rank.coarse or rank.first_open != NOTHING_OPEN:
+        return None
+    held = [group for group in rank.groups if group.states[rank.number].records]
+    if not held:
+        return None
+    group = max(held, key=lambda group: group.states[rank.number].records[-1])
+    seq = group.states[rank.number].seqs[-1]
+    if any(_went_on(positions.ranks[member], group, seq) for member in group.states if member != rank.number):
+        return None
+    came = (progress_at(group.states[m], seq) if m in group.states else None for m in group.members)
+    open_end = bool(set(group.maybe) - set(group.members))
+    rooted = group.closed and group.words_at(seq).startswith(WITH_ROOT)
+    if not rooted and (open_end or any(progress is None or progress < SCHEDULED for progress in came)):
+        return group, seq
+    return None
+
+
+def _went_on(rank: Rank, group: Group, seq: int) -> bool:
+    """Whether the rank finished an operation and launched another one after it."""
+    state = group.states[rank.number]
+    record = record_at(state, seq)
+    later = any(other.states[rank.number].records[-1:] > array("q", [record]) for other in rank.groups)
+    return record >= 0 and progress_at(state, seq) == COMPLETED and later
 
 
 def _waits_in(rank: Rank, progress: int | None, record: int) -> bool:
@@ -144,6 +193,7 @@ def _find_late(operation: Operation, positions: Positions) -> None:
             operation.late[member] = "never_entered"
         elif progress == SCHEDULED:
             _late_by_order(operation, positions.ranks[member], state)
+    operation.unknown.extend(rank for rank in operation.group.maybe if rank not in operation.group.members)
 
 
 def _says_nothing(member: int, group: Group, positions: Positions) -> bool:

@@ -13,9 +13,10 @@ Where = tuple[str, int]
 ALL_MUST_COME = "rendezvous"
 """Name of the group of those who join a job: nobody can be there alone by mistake, however many are missing."""
 
-Standing = Literal["late", "unknown", "mismatch", "cycle", "stalled", "waits_elsewhere", "idle"]
+Standing = Literal["late", "unknown", "mismatch", "cycle", "stalled", "open", "waits_elsewhere", "idle"]
 """What holds an operation: ranks that are not in it, ranks of which nothing is known, unequal calls, a circle of
-waiting, nothing that shows (all are in), ranks that wait elsewhere; or nobody waits in the group."""
+waiting, nothing that shows (all are in), nothing that shows where the members are not known, ranks that wait
+elsewhere; or nobody waits in the group."""
 
 How = Literal["never_entered", "not_started", "stuck_inside", "fewer_operations", "no_report", "mismatch", "order"]
 """Why a rank is a suspect: it never launched what others wait in, its device never began it, it alone does not finish
@@ -26,6 +27,11 @@ than the others, or the same calls in another order."""
 Sign = Literal["dead", "unresponsive", "ended", "stopped", "silent"]
 """What speaks against a rank of which no state is known: the library calls it dead or gets no answer from it, its
 process ended for a reason of its own, its log stops well before the others report, or does not report what they do."""
+
+
+Doubt = Literal["recorder", "moment"]
+"""Why a rank that seems late may not be: its recorder does not hold all that it may wait in, or nothing but the dumps
+says that the job stands still, so that they may be of different moments of one that runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,8 @@ class Front:
     late: tuple[int, ...]
     unknown: tuple[int, ...]
     standing: Standing
+    closed: bool = True
+    """Whether the members are known; else ``size`` counts those that launched anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,7 @@ class Suspected:
     """Its last step where it is behind those of all other ranks, else ``None``."""
     others_step: int | None = None
     """The last step of the rank that is next behind."""
+    doubt: Doubt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +148,10 @@ class Waits:
     """Ranks of a group that left no dump although others have one."""
     broken: tuple[tuple[int, str], ...] = ()
     """Ranks whose dump is empty, cut short or unreadable, and which of these."""
+    stale: tuple[int, ...] = ()
+    """Ranks whose only dump is of minutes before or after those of most ranks; it counts as none."""
+    coarse: bool = False
+    """Whether a recorder tells neither transfers nor whether an operation that ended had failed (gloo's)."""
     fronts: tuple[Front, ...] = ()
     waits: tuple[Wait, ...] = ()
     suspects: tuple[Suspected, ...] = ()
@@ -159,5 +172,5 @@ class Waits:
     @property
     def at_rest(self) -> bool:
         """Whether every rank left a whole dump and none waits: what was launched is finished."""
-        whole = self.dumps > 0 and not self.missing and not self.broken
+        whole = self.dumps > 0 and not self.missing and not self.broken and not self.coarse
         return whole and bool(self.fronts) and all(front.standing == "idle" for front in self.fronts)

@@ -7,8 +7,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from engine.facts.collectives import COMPLETED, SCHEDULED, STARTED, GroupState, Transfer, members_of
+from engine.facts.collectives import COMPLETED, MOST_MEMBERS, SCHEDULED, STARTED, GroupState, Transfer, members_of
 from engine.facts.model import Source
+from engine.facts.waits.dumps import counting
+
+NOTHING_OPEN = 1 << 62
 
 ORIGINS = ("recorder", "library", "log")
 """Better sources first."""
@@ -25,6 +28,13 @@ class Group:
     states: dict[int, GroupState] = field(default_factory=dict)
     closed: bool = True
     """Whether the members are known; else they are those that said something."""
+    maybe: tuple[int, ...] = ()
+    """Ranks without a dump that may be members, where the members are not known."""
+
+    @property
+    def coarse(self) -> bool:
+        """Whether recorders tell neither its transfers nor whether an operation that ended had failed."""
+        return any(state.coarse for state in self.states.values())
 
     def call_at(self, rank: int, seq: int) -> int | None:
         """The number of the call that the rank launched under ``seq``, where its recorder still holds it."""
@@ -49,8 +59,10 @@ class Rank:
     tracks_start: bool = False
     partial: bool = False
     """Whether its dump is cut short, so that it may wait in a group of which nothing is left."""
-    first_open: int = 1 << 62
+    first_open: int = NOTHING_OPEN
     """Place among the rank's operations of the earliest unfinished one."""
+    coarse: bool = False
+    """Whether its recorder tells neither transfers nor whether an operation that ended had failed."""
 
 
 @dataclass(slots=True)
@@ -64,6 +76,10 @@ class Positions:
     sources: dict[int, Source] = field(default_factory=dict)
     recorders: set[int] = field(default_factory=set)
     """Ranks that left a dump, whatever is in it."""
+    absent: tuple[int, ...] = ()
+    """Ranks below the last known one that left no dump, where others have one."""
+    stale: tuple[int, ...] = ()
+    """Ranks whose only dump is of minutes before or after those of most ranks; it counts as none."""
     overrun: bool = False
 
 
@@ -115,7 +131,9 @@ def assemble(states: Iterable[GroupState], world: int | None = None) -> Position
     """
     found = Positions()
     chosen: dict[tuple[str, int], GroupState] = {}
-    for state in sorted(states, key=lambda item: (item.source.path, item.source.line, item.group)):
+    counted, stale = counting(states)
+    found.stale = stale
+    for state in sorted(counted, key=lambda item: (item.source.path, item.source.line, item.group)):
         rank = state.rank
         if rank is None or state.run:
             continue
@@ -136,16 +154,37 @@ def assemble(states: Iterable[GroupState], world: int | None = None) -> Position
         group.states[rank] = state
         found.ranks.setdefault(rank, Rank(rank)).groups.append(group)
         found.sources.setdefault(rank, state.source)
+    found.absent = _absent(found, world)
     for group in found.groups.values():
-        if not group.members and world and group.description == "default_pg":
-            group.members = tuple(range(world))
-        elif not group.members:
-            group.members, group.closed = tuple(sorted(group.states)), False
+        _close(group, found, world)
         _settle_counts(group)
     for rank_of in found.ranks.values():
         _order(rank_of)
         found.conditions.pop(rank_of.number, None)
     return found
+
+
+def _absent(found: Positions, world: int | None) -> tuple[int, ...]:
+    """Ranks without a dump: ranks are numbered from 0 without a gap."""
+    if not found.recorders:
+        return ()
+    members = (group.members[-1] for group in found.groups.values() if group.members)
+    last = max(*found.recorders, *found.ranks, *members, (world or 0) - 1)
+    return tuple(rank for rank in range(min(last + 1, MOST_MEMBERS)) if rank not in found.recorders)
+
+
+def _close(group: Group, found: Positions, world: int | None) -> None:
+    """The members of a group that names none: all ranks of the default group, else those that said something."""
+    if group.members:
+        return
+    default = group.description == "default_pg"
+    recorded = any(state.origin == "recorder" for state in group.states.values())
+    if default and world:
+        group.members = tuple(range(world))
+        return
+    group.closed = False
+    group.maybe = found.absent if recorded else ()
+    group.members = tuple(sorted({*group.states, *found.absent} if default and recorded else group.states))
 
 
 def _settle_counts(group: Group) -> None:
@@ -203,6 +242,7 @@ def _order(rank: Rank) -> None:
         began = state.last_started is not None or any(item.state == STARTED for item in state.transfers)
         rank.partial |= state.origin == "recorder" and state.condition != "whole"
         rank.tracks_start |= began or STARTED in state.states
+        rank.coarse |= state.coarse
         front = front_of(state)
         if front is not None and (record := record_at(state, front)) >= 0:
             rank.first_open = min(rank.first_open, record)

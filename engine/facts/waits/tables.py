@@ -33,7 +33,9 @@ def _standing(operation: Operation, graph: Graph, odd: set[Where], circles: set[
         return "cycle"
     if operation.late:
         return "waits_elsewhere" if all(rank in graph.waits for rank in operation.late) else "late"
-    return "unknown" if operation.unknown else "stalled"
+    if operation.unknown:
+        return "unknown"
+    return "stalled" if operation.group.closed or operation.transfer is not None else "open"
 
 
 def front_of_operation(operation: Operation, positions: Positions, standing: Standing) -> Front:
@@ -61,6 +63,7 @@ def front_of_operation(operation: Operation, positions: Positions, standing: Sta
         tuple(sorted(operation.late)),
         tuple(sorted(operation.unknown)),
         standing,
+        closed=group.closed or operation.transfer is not None,
     )
 
 
@@ -94,6 +97,7 @@ def _resting(group: Group) -> Front:
         (),
         (),
         "idle",
+        closed=group.closed,
     )
 
 
