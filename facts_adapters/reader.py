@@ -332,8 +332,11 @@ class _Run:
         if isinstance(record, GroupState) and record.origin == "library":
             host = self.site.canonical(record.host)  # it tells of other processes than the one that was asked
         record.host, record.source = host, source
-        if record.rank is None and placement.rank is not None:
-            record.rank = int(placement.rank.value)
+        told = int(placement.rank.value) if placement.rank is not None else None
+        if isinstance(record, Observation) and record.of_another:
+            record.writer = told if record.writer is None else record.writer
+        elif record.rank is None:
+            record.rank = told
         record.run = record.run or report.run
         if isinstance(record, GroupState):
             self.result.states.append(record)

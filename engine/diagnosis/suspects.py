@@ -19,6 +19,9 @@ SUSPECT_RANKS = 8
 WAITED = ("comm.collective_timeout", "job.rendezvous_incomplete")
 """Kinds by which a rank says that it waited."""
 
+OF_THE_PEER = ("comm.peer_closed",)
+"""Kinds that say that somebody else is gone: who writes them is alive."""
+
 NOBODY = re.compile(r"unknown|localhost.*|127\.0\.[01]\.1|0\.0\.0\.0|::1?|\?|-", re.IGNORECASE)
 """Names that point to no machine."""
 
@@ -37,11 +40,12 @@ def find_suspects(
     """Whom the rules of the best hypothesis name, each once, by weight, then whom the first fault names.
 
     Where nothing supports a cause, the ranks that did not report what the others report are suspects. Where it is known
-    whom all wait for, a rank that only reports its wait is none.
+    whom all wait for, a rank that only reports its wait is none; nor is the first of several that do, nor who lost a
+    peer.
     """
     cleared = _waiting_only(waits)
     if top is None:
-        return _silent(graph) or tuple(_of_first_fault(first, cleared))
+        return _silent(graph) or tuple(_of_first_fault(first, cleared, graph))
     order = {item.rule: position for position, item in enumerate(top.support) if item.explained_by is None}
     found: dict[tuple[int | None, str | None, str | None, str | None], Suspect] = {}
     for firing in sorted(inference.firings, key=lambda firing: (order.get(firing.rule_id, 0), firing.bindings)):
@@ -52,18 +56,20 @@ def find_suspects(
         why = fill(rule.reason, facts)
         for suspect in _named(rule, facts, why, cleared):
             found.setdefault((suspect.rank, suspect.host, suspect.device, suspect.port), suspect)
-    for suspect in _of_first_fault(first, cleared):
+    for suspect in _of_first_fault(first, cleared, graph):
         found.setdefault((suspect.rank, suspect.host, suspect.device, suspect.port), suspect)
     return _most_specific(list(found.values())) or _silent(graph)
 
 
-def _of_first_fault(first: Fact | None, cleared: frozenset[int]) -> Iterator[Suspect]:
+def _of_first_fault(first: Fact | None, cleared: frozenset[int], graph: CausalGraph) -> Iterator[Suspect]:
     """The subject of the first fault, and the far end that it names: a path has two ends."""
-    if first is None or _only_waited(first, cleared):
+    if first is None or _only_waited(first, cleared) or _one_of_many(first, graph):
         return
     near = Text("The first fault was noticed there", "首个故障在此处被发现")
     far = Text("It is the other end of the first fault", "它是首个故障的另一端")
-    if first.rank is not None or first.host is not None:
+    if first.kind in OF_THE_PEER and first.ranks:
+        pass
+    elif first.rank is not None or first.host is not None:
         yield Suspect(first.rank, first.host, None, None, near)
     elif 0 < len(first.ranks) <= SUSPECT_RANKS:
         yield from (Suspect(rank, None, None, None, near) for rank in first.ranks)
@@ -104,6 +110,14 @@ def _waiting_only(waits: Waits | None) -> frozenset[int]:
 def _only_waited(fact: Fact, cleared: frozenset[int]) -> bool:
     """Whether a fact about who joined comes from ranks that wait for others."""
     return fact.kind == WAITED[1] and bool(fact.ranks) and cleared.issuperset(fact.ranks)
+
+
+def _one_of_many(fact: Fact, graph: CausalGraph) -> bool:
+    """Whether a rank waited until its time-out, as others did: being the first of them means nothing."""
+    if fact.kind != WAITED[0]:
+        return False
+    same = (item for item in graph.facts.values() if item.kind == fact.kind and item.scope == "incident")
+    return len({rank for item in same for rank in item.ranks}) > 1
 
 
 def _named(

@@ -18,6 +18,9 @@ CLEAR_SCORE = 1.5
 CLEAR_LEAD = 1.0
 """A likely cause is named alone where its log-odds reach CLEAR_SCORE and lead the next by CLEAR_LEAD."""
 
+LEAD_AT_ALL = 0.05
+"""Below this lead of the best cause, and too little evidence, none is pointed to: they are told by the same symptom."""
+
 CANDIDATE_SCORE = -1.2
 """Log-odds from which a hypothesis is a candidate: one moderate piece of evidence at the usual prior."""
 
@@ -130,7 +133,9 @@ def _summary(outcome: Outcome, standing: Sequence[Hypothesis]) -> Text:
             "The job ended normally and nothing in the evidence broke it",
             "作业正常结束,证据中没有发现使其中断的故障",
         )
-    if not standing:
+    told_apart = [item for item in standing if item.status != "undetermined"][:2]
+    even = len(told_apart) == 2 and told_apart[0].score - told_apart[1].score < LEAD_AT_ALL
+    if not standing or (outcome == "insufficient_evidence" and (even or not told_apart)):
         return Text(
             "Only symptoms were found: the evidence does not show what failed first",
             "只看到了症状:现有证据无法说明最先发生的故障",

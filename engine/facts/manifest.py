@@ -10,6 +10,9 @@ from functools import lru_cache
 
 from engine.facts.model import Span
 
+MOST_RANKS = 1_000_000
+"""A stated world size beyond this names no ranks: no job is that large."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceHint:
@@ -61,6 +64,11 @@ class Manifest:
     clock_hosts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     sources: tuple[SourceHint, ...] = ()
     answers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def ranks(self) -> int | None:
+        """The stated number of ranks, where a job can be that large."""
+        return self.world_size if self.world_size and self.world_size <= MOST_RANKS else None
 
     def hint(self, path: str) -> SourceHint:
         """All that ``sources`` says about ``path``: exact paths before globs, earlier entries before later ones."""

@@ -100,6 +100,10 @@ class Observation:
     """Marks one of many lines that repeat, read without those in between: a gap to the next is no pause."""
     of_another: bool = False
     """Marks what its writer says of another process: the writer's host need not be the host of that."""
+    writer: int | None = None
+    """Rank of the process that wrote what is ``of_another``, where known."""
+    called: int | None = None
+    """What the writer calls itself where its line counts ranks: its number in the process group, or its rank."""
 
 
 @dataclass(frozen=True, slots=True)

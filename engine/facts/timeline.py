@@ -19,16 +19,17 @@ from engine.facts.defects import known_defects, read_defects
 from engine.facts.episodes import fold
 from engine.facts.identity.hosts import ADDRESS_KINDS, bare_address
 from engine.facts.log_ends import compare_ends, read_log_ends
-from engine.facts.manifest import Manifest
+from engine.facts.manifest import MOST_RANKS, Manifest
 from engine.facts.model import SECOND, CounterSample, Fact, Observation, Span
 from engine.facts.patterns import failure_patterns
 from engine.facts.retries import KIND as RETRY
 from engine.facts.retries import classify, read_windows, set_windows
+from engine.facts.stack_samples import mark_lasting
 from engine.facts.steps import diverging_steps
 from engine.facts.stretches import OPEN, covered, joined
 from engine.facts.switch_boots import name_switch_boots
 from engine.facts.vocabulary import COVERAGE_KIND, Vocabulary
-from engine.facts.waits import Waits, analyse, observations_of, settled, states_in_logs, states_told
+from engine.facts.waits import Waits, analyse, in_ranks_of_job, observations_of, settled, states_in_logs, states_told
 from engine.facts.waits.standstill import read_standstill, stands_still
 
 TIMED = ("fault", "symptom", "activity")
@@ -36,9 +37,6 @@ TIMED = ("fault", "symptom", "activity")
 
 JOB_SOURCES = ("job_log", "scheduler", "orchestrator", "comm_state")
 """Classes of sources whose stamps are those of jobs and their managers, which need not share a zone with the host."""
-
-MOST_RANKS = 1_000_000
-"""A stated world size beyond this names no ranks: no job is that large."""
 
 WINDOW_MARGIN = 120 * SECOND
 SHARED_EVENT_SPREAD = 2 * SECOND
@@ -87,8 +85,10 @@ def build_timeline(
     observations = name_daemons(_without_repeats(observations), (profiles or {}).get("system_daemons", {}))
     _fill_hosts(observations)
     _fill_ranks(observations, manifest)
+    observations = in_ranks_of_job(observations, states, manifest.ranks)
     observations, samples, device_notes = identity.join_devices(observations, samples)
     observations = mark_bring_up(name_switch_boots(observations))
+    mark_lasting(observations)
     windows = read_windows((profiles or {}).get("nccl_retry_windows", {}))
     lags = set_windows(observations, windows, vocabulary[RETRY].lag if RETRY in vocabulary else (0, 0))
     samples.sort(key=lambda sample: (sample.source.path, sample.source.line, sample.counter))
@@ -135,7 +135,7 @@ def _waits(
     hangs: bool,
 ) -> tuple[Waits | None, list[Observation]]:
     """Who waits for whom, by recorders, library reports and log lines, and the facts that follow."""
-    world = manifest.world_size if manifest.world_size and manifest.world_size <= MOST_RANKS else None
+    world = manifest.ranks
     states = [*recorded, *states_in_logs(facts, covered, world), *states_told(facts, world)]
     if not states:
         return None, []
@@ -375,9 +375,8 @@ def _first_ranks(observations: Sequence[Observation], manifest: Manifest) -> dic
 
 
 def _known_ranks(facts: Sequence[Fact], manifest: Manifest) -> set[int]:
-    if manifest.world_size and manifest.world_size <= MOST_RANKS:
-        return set(range(manifest.world_size))
-    return {rank for fact in facts for rank in fact.ranks}
+    world = manifest.ranks
+    return set(range(world)) if world else {rank for fact in facts for rank in fact.ranks}
 
 
 def _covered_ranks(facts: Sequence[Fact], manifest: Manifest) -> set[int]:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.facts.collectives import compact
-from engine.facts.model import Observation, Scalar
+from engine.facts.model import Observation, Scalar, Source
 from facts_adapters.adapter import Context, Sample
 from facts_adapters.text.blocks import Block, BlockLine, BlockReader
 
@@ -33,6 +33,8 @@ _FINISHED = re.compile(r"\[(?P<ranks>[\d, ]+)\] finished (?P<op>[A-Z_]\w*)")
 _BARRIER = re.compile(
     r"\[Rank 0\]: Rank(?P<all>s)? (?P<ranks>\d+(?:, \d+)*) failed to pass monitoredBarrier in (?P<ms>\d+) ms"
 )
+_REACHED = re.compile(r"Rank (?P<rank>\d{1,9}) successfully reached monitoredBarrier, but received errors")
+_NOBODY = re.compile(r"No ranks successfully processed in monitoredBarrier")
 _PARTS = ("- ", "#", "[")
 
 
@@ -75,6 +77,13 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
     Of a whole snapshot most ranks never lag: then the others are ahead, or wait in something of their own.
     """
     waiting = _TIMEOUT.search(block.text)
+    called = int(waiting["rank"][:9]) if waiting else None
+    for observation in _statements(block, waiting):
+        observation.called = called
+        yield observation
+
+
+def _statements(block: Block, waiting: re.Match[str] | None) -> Iterator[Observation]:
     seq = int(waiting["seq"]) if waiting else None
     entries = list(_snapshot(block))
     listed = {rank for entry in entries for rank in entry.ranks}
@@ -143,8 +152,8 @@ def _mismatches(block: Block, seq: int, entries: Sequence[_Entry]) -> Iterator[O
 
 
 def barrier_begins(message: str) -> bool:
-    """True for a line that names one rank, and for the one that lists all."""
-    return _BARRIER.search(message) is not None
+    """True for a line that names one rank, for the one that lists all, and for that of a rank that came."""
+    return any(pattern.search(message) is not None for pattern in (_BARRIER, _REACHED, _NOBODY))
 
 
 def one_line(_so_far: Sequence[str], _message: str) -> bool:
@@ -155,12 +164,24 @@ def one_line(_so_far: Sequence[str], _message: str) -> bool:
 def read_barrier(block: Block, _context: Context) -> Iterator[Observation]:
     """``comm.barrier_missing`` of each listed rank, which lagged for the whole time of the barrier; the list itself.
 
-    Rank 0 asks the others in their order: those before a rank that it names have answered. A list is whole.
+    Rank 0 asks the others in their order: those before a rank that it names have answered. A list is whole. Who came
+    and got no answer says so, and that somebody is missing.
     """
-    match = _BARRIER.search(block.lines[0].text)
+    text, source = block.lines[0].text, block.source(block.lines[0].number)
+    came, match = _REACHED.search(text), _BARRIER.search(text)
+    if came is not None:
+        fields: dict[str, Scalar] = {"list": "monitored_barrier", "ranks": str(int(came["rank"])), "stage": "waiting"}
+        yield Observation("comm.ranks_listed", source, fields, called=int(came["rank"]))
     if match is None:
+        yield Observation("comm.barrier_missing", source, {}, of_another=True)
         return
-    waited, source = int(match["ms"]), block.source(block.lines[0].number)
+    for observation in _missing(match, source):
+        observation.called = 0
+        yield observation
+
+
+def _missing(match: re.Match[str], source: Source) -> Iterator[Observation]:
+    waited = int(match["ms"])
     fields: dict[str, Scalar] = {"timeout_ms": waited}
     if match["all"]:
         fields["missing"] = match["ranks"]
@@ -218,7 +239,11 @@ BLOCKS = (
     ),
     BlockReader(
         name="monitored_barrier",
-        literals=("failed to pass monitoredBarrier",),
+        literals=(
+            "failed to pass monitoredBarrier",
+            "successfully reached monitoredBarrier",
+            "No ranks successfully processed",
+        ),
         begins=barrier_begins,
         continues=one_line,
         read=read_barrier,
@@ -241,6 +266,20 @@ BLOCKS = (
                     ("comm.ranks_listed", {"ranks": "1", "stage": "absent", "whole": False}),
                 ),
             ),
+            Sample(
+                "[rank3]:[E1201 05:18:19.047959989 ProcessGroupGloo.cpp:67] Rank 3 successfully reached "
+                "monitoredBarrier, but received errors while waiting for send/recv from rank 0. Please check rank 0 "
+                "logs for faulty rank.\n",
+                (
+                    ("comm.ranks_listed", {"rank": 3, "ranks": "3", "stage": "waiting"}),
+                    ("comm.barrier_missing", {}),
+                ),
+            ),
+            Sample(
+                "RuntimeError: No ranks successfully processed in monitoredBarrier.\n",
+                (("comm.barrier_missing", {}),),
+            ),
+            Sample("Rank 3 successfully reached monitoredBarrier in 12 ms\n", ()),
             Sample("all ranks 0 to 7 passed monitoredBarrier in 3000 ms, none failed to pass monitoredBarrier\n", ()),
         ),
     ),

@@ -26,6 +26,10 @@ LARGEST = 64 << 20
 MOST_JSON_VALUES = 8_000_000
 """Values of a JSON dump, counted by their separators before it is parsed."""
 
+DIGITS = 7
+"""Digits that the rank in a file's name may have; no job is larger."""
+
+_NEGATIVE = re.compile(r"[_.]-\d+(?:\.\w+)*$")
 _TRAILING = re.compile(r"(?P<rank>\d+)(?:\.(?:pkl|pickle|json|bin|dump))?(?:\.(?:gz|xz|bz2|zst))?$")
 _MARKS = ("record_id", "profiling_name")
 _OWN_NAME = re.compile(r"(?:nccl_trace|comm_lib_trace|fr_trace|torchcomm_fr_trace)_(?:rank_)?\d+(?:\.\w+)*$")
@@ -50,14 +54,24 @@ def read(file: EvidenceFile, context: Context) -> Iterator[GroupState]:
     """The state of the rank in each of its process groups."""
     with file.open() as stream:
         data = stream.read(LARGEST + 1)
-    named = _TRAILING.search(file.path.rsplit("/", 1)[-1])
-    rank = file.rank if file.rank is not None else int(named["rank"]) if named else None
+    rank = file.rank if file.rank is not None else _rank_in(file.path, context)
     if len(data) > LARGEST:
         context.warn(file.path, 1, f"the dump is longer than {LARGEST >> 20} MB and was left out")
         data = b""
     for state in states_of(data, Source(file.path, 1), context):
         state.rank = rank
         yield state
+
+
+def _rank_in(path: str, context: Context) -> int | None:
+    """The number at the end of the file's name, where a rank can have it."""
+    named = _TRAILING.search(path.rsplit("/", 1)[-1])
+    if named is None:
+        return None
+    if len(named["rank"]) > DIGITS or _NEGATIVE.search(path):
+        context.warn(path, 1, "the number in the name of the dump is no rank")
+        return None
+    return int(named["rank"])
 
 
 def states_of(data: bytes, source: Source, context: Context) -> list[GroupState]:

@@ -353,7 +353,9 @@ class OneText:
         result.identity.settle()
         for pending in self._in_order():
             observation, envelope = pending.observation, pending.envelope
-            if observation.rank is None:
+            if observation.of_another:
+                observation.writer = result.identity.rank_of(envelope, pending.pid, world)
+            elif observation.rank is None:
                 observation.rank = result.identity.rank_of(envelope, pending.pid, world)
             result.observations.append(observation)
             result.writers.append(result.identity.host_of(envelope, observation.rank))

@@ -7,6 +7,7 @@ from engine.facts.waits.analysis import analyse
 from engine.facts.waits.facts import KINDS, observations_of
 from engine.facts.waits.logs import states_in_logs
 from engine.facts.waits.model import Circle, Front, LostHost, Mismatch, Suspected, Wait, Waits
+from engine.facts.waits.numbering import in_ranks_of_job
 from engine.facts.waits.settling import settled
 from engine.facts.waits.told import states_told
 
@@ -20,6 +21,7 @@ __all__ = [
     "Wait",
     "Waits",
     "analyse",
+    "in_ranks_of_job",
     "observations_of",
     "settled",
     "states_in_logs",

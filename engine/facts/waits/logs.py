@@ -15,6 +15,9 @@ UNNAMED = "?"
 LINKS = "links"
 """The group that connections are waited for in."""
 
+TRANSFERS = ("SEND", "RECV", "RECVANYSOURCE", "COALESCED")
+"""Operations between two ranks: each rank counts its own, so that their numbers are those of no other rank."""
+
 LARGEST = 1 << 62
 """A number from which on no sequence number is believed."""
 
@@ -28,7 +31,9 @@ def states_in_logs(facts: Sequence[Fact], covered: Collection[int], world: int |
     return [*_watchdogs(own, world), *_communicators(own, covered, world), *_links(own, covered)]
 
 
-def _watchdogs(facts: Iterable[Fact], world: int | None) -> Iterator[GroupState]:
+def _watchdogs(facts: Sequence[Fact], world: int | None) -> Iterator[GroupState]:
+    """How far ranks came in collectives; where a rank waits in a transfer, its numbers count for nobody else."""
+    transfers = _transfers(facts)
     everybody = compact(range(world)) if world else ""
     for fact in facts:
         seq = number_of(fact, "seq")
@@ -41,7 +46,7 @@ def _watchdogs(facts: Iterable[Fact], world: int | None) -> Iterator[GroupState]
         else:
             continue
         group = str(fact.fields.get("pg") or UNNAMED)
-        for rank in fact.ranks:
+        for rank in (rank for rank in fact.ranks if (rank, seq) not in transfers):
             state = _state(fact, group, rank)
             state.members = everybody if group == "0" else ""
             state.last_enqueued, state.last_completed = enqueued, completed
@@ -51,6 +56,16 @@ def _watchdogs(facts: Iterable[Fact], world: int | None) -> Iterator[GroupState]
                 state.seqs, state.calls, state.records = array("q", [seq]), array("Q", [number]), array("q", [-1])
                 state.states, state.words = bytearray((SCHEDULED,)), {number: words}
             yield state
+
+
+def _transfers(facts: Iterable[Fact]) -> set[tuple[int, int | None]]:
+    """Ranks and the numbers under which they wait in a transfer, and in no collective."""
+    waits: dict[bool, set[tuple[int, int | None]]] = {True: set(), False: set()}
+    for fact in facts:
+        if fact.kind == "comm.collective_timeout":
+            transfer = str(fact.fields.get("op", "")).upper() in TRANSFERS
+            waits[transfer].update((rank, number_of(fact, "seq")) for rank in fact.ranks)
+    return waits[True] - waits[False]
 
 
 def number_of(fact: Fact, name: str) -> int | None:

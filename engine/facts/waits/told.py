@@ -40,7 +40,7 @@ def states_told(facts: Iterable[Fact], world: int | None) -> list[GroupState]:
     checks = [fact for fact in checks if None not in (number_of(fact, "seq"), number_of(fact, "own_rank"))]
     return [
         *_desync(lists["desync_report"], world),
-        *_barrier(lists["monitored_barrier"], world),
+        *_barriers(lists["monitored_barrier"], world),
         *_checks(checks, world),
         *_joining(told, world),
     ]
@@ -64,6 +64,8 @@ def _call(state: GroupState, seq: int, words: str) -> GroupState:
 
 def numbers_of_a_part(fact: Fact) -> bool:
     """Whether a list counts the ranks of a part of the job: its writer has another rank than it calls itself."""
+    if fact.fields.get("part") is True:
+        return True
     called = number_of(fact, "own_rank")
     if called is None and fact.fields.get("stage") == "waiting":
         called = next(iter(members_of(str(fact.fields.get("ranks", "")))), None)
@@ -103,7 +105,16 @@ def _desync(facts: Sequence[Fact], world: int | None) -> Iterator[GroupState]:
 # --- a monitored barrier: rank 0 waits for the others in their order ---
 
 
-def _barrier(facts: Sequence[Fact], world: int | None) -> Iterator[GroupState]:
+def _barriers(facts: Sequence[Fact], world: int | None) -> Iterator[GroupState]:
+    """The barrier of the job, and those of groups whose members are told."""
+    groups: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts:
+        groups[str(fact.fields.get("members", ""))].append(fact)
+    for members, own in groups.items():
+        yield from _barrier(own, members_of(members) or range(world or 0))
+
+
+def _barrier(facts: Sequence[Fact], everybody: Sequence[int]) -> Iterator[GroupState]:
     absent: dict[int, Fact] = {}
     waiting: dict[int, Fact] = {}
     whole = False
@@ -115,12 +126,12 @@ def _barrier(facts: Sequence[Fact], world: int | None) -> Iterator[GroupState]:
     named = {*absent, *waiting}
     if not absent or not waiting or absent.keys() & waiting.keys() or any(map(numbers_of_a_part, facts)):
         return
-    if world is not None and max(named) >= world:
+    if everybody and not named.issubset(everybody):
         return
     first = waiting[min(waiting)]
-    answered = range(world if whole else max(absent)) if world else ()
+    answered = (rank for rank in everybody if whole or rank < max(absent))
     waiting.update({rank: first for rank in answered if rank not in named})
-    members = compact(range(world)) if world else ""
+    members = compact(everybody)
     for rank, fact in sorted(waiting.items()):
         yield _call(_state(fact, BARRIER, rank, members, 0, -1), 0, "BARRIER")
     for rank, fact in sorted(absent.items()):

@@ -292,3 +292,20 @@ def test_rank_comes_from_the_name_and_broken_files_only_warn(tmp_path: Path) -> 
     found = {state.rank: state.condition for state in result.states}
     assert found == {12: "whole", 5: "whole", 13: "cut", 14: "empty", 15: "unreadable"}
     assert {warning.path for warning in result.warnings} >= {"nccl_trace_rank_13", "nccl_trace_rank_15"}
+
+
+@pytest.mark.parametrize(
+    ("name", "rank"),
+    [
+        ("nccl_trace_rank_7", 7),
+        ("nccl_trace_rank_-1", None),
+        ("nccl_trace_rank_-1.json", None),
+        ("nccl_trace_rank_9999999999999999999", None),
+        ("fr_trace_1048575", 1048575),
+    ],
+)
+def test_a_number_that_no_rank_has_is_warned_of(name: str, rank: int | None, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(by_torch(dump(entry(7))))
+    result = read_bundle(tmp_path)
+    assert {state.rank for state in result.states} == {rank}
+    assert any("is no rank" in warning.reason for warning in result.warnings) is (rank is None)
