@@ -179,7 +179,7 @@ class Site:
             if depth and self.paths.group("/".join([*folders[:depth], "x"])) is not None:
                 label = folders[depth - 1]
                 if self.paths.group(label + "/x") is not None:
-                    return stamps.reading(label)
+                    return stamps.label_reading(label)
         return None
 
     def alias(self, name: str, host: str) -> None:

@@ -55,6 +55,7 @@ _COMPRESSED = re.compile(r"\.(?:gz|xz|zst|bz2)$")
 
 _SNAPSHOT = re.compile(
     r"(?:before|after|baseline|incident|during|healthy|hang|start|end|first|last|pre|post|old|new|begin|final)$"
+    r"|(?:before|after|during|t\d{1,3}|(?:sample|snapshot|snap|round|pass)[-_]?\d{0,4})[-_]\d\d[-:h]?\d\d(?:[-:]?\d\d)?$"
     r"|(?:t|T|sample|snapshot|snap|round|pass)[-_]?\d{1,4}$",
     re.IGNORECASE,
 )
@@ -163,7 +164,7 @@ class Paths:
 
 
 def _snapshot(folder: str) -> bool:
-    return bool(_SNAPSHOT.match(folder)) or stamps.reading(folder) is not None
+    return bool(_SNAPSHOT.match(folder)) or stamps.label_reading(folder) is not None
 
 
 def _attempts(paths: Iterable[str]) -> dict[str, int]:

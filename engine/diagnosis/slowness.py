@@ -12,7 +12,7 @@ _SHARE = r"(?:third|quarter|half|tenth|fraction|\d{1,2} ?%|percent)"
 _LESS = r"(?:low(?:er)?|less|reduced|poor|bad|worse|dropp(?:ed|ing)|drops?|fell|falls?|halved|collapse[sd]?)"
 _COMPLAINT = re.compile(
     r"\bslow(?:er|ly|s|ed|ness|down)?\b|\bdegrad(?:ed|es|ation)\b"
-    rf"|\b{_SHARE} of (?:the |its |their |that )?(?:\w+ )?{_RATE}\b"
+    rf"|\b{_SHARE} of (?:the |its |their |that )?(?:\w+ ){{0,3}}{_RATE}\b"
     rf"|\b{_LESS} (?:\w+ )?{_RATE}\b|\b{_RATE} (?:is |was |has )?(?:\w+ )?{_LESS}\b"
     r"|变慢|缓慢|太慢|很慢|慢于|降速|(?:带宽|性能|吞吐|速度)[^\s,，。]{0,6}(?:下降|偏低|过低|不足|只有|仅|低于|减半)"
 )

@@ -191,13 +191,14 @@ def _comparable(samples: Sequence[CounterSample]) -> list[CounterSample]:
 
 
 def _label_rank(label: str) -> tuple[int, str, int]:
-    """Where a snapshot stands by its label: ``before`` < ``t0`` < ``t1`` < ``t10`` < ``after``."""
+    """Where a snapshot stands by its label: ``before`` < ``t0`` < ``t1_1430`` < ``t10`` < ``after``."""
     words = set(re.split(r"[^a-z0-9]+", label.lower()))
     if words & set(EARLY_WORDS):
         return (0, "", 0)
     if words & set(LATE_WORDS):
         return (2, "", 0)
-    numbered = re.fullmatch(r"(?P<name>.*?)(?P<number>\d{1,18})", label.lower())
+    bare = re.sub(r"^([a-z]+[-_]?\d{1,4})[-_]\d\d[-:h]?\d\d(?:[-:]?\d\d)?$", r"\1", label.lower())
+    numbered = re.fullmatch(r"(?P<name>.*?)(?P<number>\d{1,18})", bare)
     return (1, numbered["name"], int(numbered["number"])) if numbered else (1, label, 0)
 
 

@@ -30,6 +30,7 @@ _KEYS = (
     ("ethtool_mlx5", re.compile(r"rx_vport_|_phy$|rx_prio\d_|outbound_pci|rx_steer_missed")),
     ("ethtool_bnxt", re.compile(r"pfc_ena_frames|continuous_pause_events|rx_ucast_packets\b|_cos\d$|rx_stat_discard")),
     ("ethtool_ice", re.compile(r"\.nic$")),
+    ("ethtool_intel", re.compile(r"rx_no_dma_resources|rx_no_buffer_count|rx_csum_offload_errors")),
     ("ethtool_ena", re.compile(r"allowance_exceeded|ena_admin|wd_expired")),
     ("ethtool_ionic", re.compile(r"frames_[rt]x_\w+|[rt]x_pripause_\d_1us_count")),
     ("ethtool_standard", re.compile(r"eth-(?:mac|phy|ctrl)-[A-Z]")),

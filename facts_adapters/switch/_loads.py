@@ -16,7 +16,14 @@ _TOWARDS = re.compile(
     r"^(?:to[_ -])?(?P<peer>[A-Za-z][\w.-]{0,60}?)[:_ -]{1,3}"
     r"(?P<far>(?:Ethernet|Eth|Et|swp|Hu|Fo|et-|xe-|\d{2,3}GE)\d[\d/:]*)$"
 )
-"""``spine1:Et3/1``, ``to_spine1_Ethernet3/1``: a switch and its port, as people describe an uplink."""
+"""``spine1:Et3/1``, ``to_spine1_Ethernet3/1``, ``to SP-01 100GE3/0/5``: a switch and its port, as people say it."""
+
+_ROLE = re.compile(
+    r"^(?:(?:link |uplink )?to[ :_-]|[-=]*> ?)?"
+    r"(?P<peer>(?:[\w.-]{0,30}[-_.\d])?(?:spine|leaf|core|tor|agg)[-_.]?[a-z]{0,2}\d[\w.-]{0,20})$",
+    re.IGNORECASE,
+)
+"""``ai-spine1``, ``to leaf04``: a name that says its place among the switches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +55,9 @@ def utilisation(loads: Sequence[Load], host: str | None, when: Reading | None) -
 def described(text: str, host: str | None, port: str, where: Source) -> Iterator[Observation]:
     """The other switch that the description of a port names; descriptions in other words are left out."""
     named = _TOWARDS.match(text.strip())
-    if named and host:
-        fields: dict[str, Scalar] = {"peer_port": port_name(named["far"]), "origin": "plan"}
-        yield Observation("switch.trunk", where, fields, host=host, port=port, peer=named["peer"].partition(".")[0])
+    role = None if named else _ROLE.match(text.strip())
+    if host and (told := named or role):
+        fields: dict[str, Scalar] = {"origin": "plan"}
+        if named:
+            fields["peer_port"] = port_name(named["far"])
+        yield Observation("switch.trunk", where, fields, host=host, port=port, peer=told["peer"].partition(".")[0])

@@ -151,12 +151,21 @@ def cells(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
     return parts if len(parts) == len(spans) else text.split()
 
 
-_SHORT = {"Et": "Ethernet", "Eth": "Ethernet", "Ma": "Management", "Po": "Port-Channel"}
+_SHORT = {
+    "Et": "Ethernet",
+    "Eth": "Ethernet",
+    "Ma": "Management",
+    "Po": "Port-Channel",
+    "WGE": "Twenty-FiveGigE",
+    "HGE": "HundredGigE",
+    "THGE": "TwoHundredGigE",
+    "FHGE": "FourHundredGigE",
+}
 
 
 def port_name(name: str) -> str:
-    """The full name of a port: ``Et1/1`` of EOS and ``Eth1/1`` of NX-OS are ``Ethernet1/1``."""
-    match = re.match(r"(Eth?|Ma|Po)(\d[\d/]*)$", name)
+    """The full name of a port: ``Et1/1`` and ``Eth1/1`` are ``Ethernet1/1``, ``HGE1/0/1`` is ``HundredGigE1/0/1``."""
+    match = re.match(r"(Eth?|Ma|Po|WGE|HGE|THGE|FHGE)(\d[\d/:]*)$", name)
     return _SHORT[match[1]] + match[2] if match else name
 
 

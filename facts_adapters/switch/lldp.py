@@ -14,7 +14,7 @@ from facts_adapters.switch._tables import port_name
 from facts_adapters.switch.topology import short_name
 
 SWITCH_PORT = re.compile(
-    r"(?:Ethernet|Eth|Et|swp|Gi|Te|Twe|Hu|Fo|FourHundredGigE|WGE|HGE|\d+GE|et-|xe-)[\d/]", re.IGNORECASE
+    r"(?:Ethernet|Eth|Et|swp|etp|Gi|Te|Twe|Hu|Fo|FourHundredGigE|WGE|HGE|\d+GE|et-|xe-)[\d/]", re.IGNORECASE
 )
 _OWN_PORT = re.compile(r"(?:Ethernet|swp)\d")
 _LONGEST = 8 << 20

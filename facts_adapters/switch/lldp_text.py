@@ -33,6 +33,7 @@ def _read(file: EvidenceFile, _context: Context) -> Iterable[Observation]:
             yield from _printed(file, begin, entries)
             begin, entries = line, {"name": match["name"]}
         elif begin and (found := _ENTRY.match(line.text)):
+            begin = line if found["key"] == "SysName" and "SysName" not in entries else begin
             entries.setdefault(found["key"], found["value"])
     yield from _printed(file, begin, entries)
 
@@ -64,6 +65,11 @@ ADAPTER = Adapter(
             "  Chassis:     \n    ChassisID:    mac b8:3f:d2:00:00:01\n    SysName:      leaf1.example.net\n"
             "  Port:        \n    PortID:       local Ethernet0\n    PortDescr:    gpu1 rail 0\n",
             (("switch.attached", {"device": "eth2", "switch": "leaf1", "switch_port": "Ethernet0", "origin": "seen"}),),
+        ),
+        Sample(
+            "Interface:    rail2np0, via: LLDP, RID: 2, Time: 21 days, 04:11:10\n"
+            "  Chassis:\n    SysName:      leaf-r3\n  Port:\n    PortID:       local etp3a\n    PortDescr:    hgx03\n",
+            (("switch.attached", {"device": "rail2np0", "switch": "leaf-r3", "switch_port": "etp3a"}),),
         ),
         Sample(
             "Interface:    swp49, via: LLDP, RID: 1, Time: 1 day, 00:00:10\n"

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from engine.facts.model import CounterSample, Observation, Scalar, Source
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
 from facts_adapters.quoting import quote
+from facts_adapters.switch._loads import described
 from facts_adapters.switch._speeds import Speeds
 from facts_adapters.switch._tables import Counters, host_of, lines, observation, prompt, whole
 
@@ -28,6 +29,7 @@ _STATE = re.compile(
 _ERROR = re.compile(r"\b(?P<name>CRC|Total Error|Discard|Ignored)\s*:\s*(?P<value>\d+)")
 _SPEED = re.compile(r"^\s*Speed\s*:\s*(?P<mbps>\d{4,6})\s*,\s*Loopback")
 _ABLE = re.compile(r"^(?P<gbps>\d{2,3})GE\d")
+_DESCRIPTION = re.compile(r"^\s*Description\s*:\s*(?P<text>\S.{0,120})$")
 _SIDE = re.compile(r"^\s*(?P<side>Input|Output)\b")
 _H3C = re.compile(
     r"^(?P<port>[A-Z]{2,}[\w-]{0,20}\d/\d[\d/:.]{0,12})\s+(?:Auto|Enabled|Disabled|On|Off)\s+"
@@ -73,6 +75,8 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
         elif up and port and (speed := _SPEED.match(line.text)):
             if able := _ABLE.match(port):
                 speeds.add(port, int(able["gbps"]), int(speed["mbps"]) // 1000, where)
+        elif port and (told := _DESCRIPTION.match(line.text)):
+            yield from described(told["text"], make.host, port, where)
         elif port:
             yield from _errors(line, make, port, side, where)
     yield from speeds.slow(make.host, make.when)
@@ -105,6 +109,7 @@ ADAPTER = Adapter(
         "switch.counter_value",
         "switch.port_state",
         "switch.lossless_config",
+        "switch.trunk",
         "nic.link_degraded",
     ),
     coverage="switch_counters",
@@ -129,6 +134,16 @@ ADAPTER = Adapter(
                 ("switch.lossless_config", {"priorities": "3", "priority": 3, "port": "HGE1/0/1"}),
                 ("switch.lossless_config", {"priorities": "none", "port": "HGE1/0/2"}),
             ),
+        ),
+        Sample(
+            "<LF-05>display interface 100GE1/0/50\n100GE1/0/50 current state : UP (ifindex: 61)\n"
+            "Description: to SP-01 100GE3/0/5\n",
+            (("switch.trunk", {"host": "LF-05", "port": "100GE1/0/50", "peer": "SP-01", "peer_port": "100GE3/0/5"}),),
+        ),
+        Sample(
+            "<LF-05>display interface 100GE1/0/8\n100GE1/0/8 current state : UP (ifindex: 9)\n"
+            "Description: gpu-08 ens1f0\n",
+            (),
         ),
         Sample(
             "<leaf2>display interface 200GE1/0/9\n200GE1/0/9 current state : UP (ifindex: 9)\n"

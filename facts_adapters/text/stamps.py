@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from functools import lru_cache
 
@@ -233,3 +234,18 @@ def reading(text: str) -> Reading | None:
         return epoch(bare)
     found = parse(bare)
     return found[0] if found and not bare[found[1] :].strip() else None
+
+
+_MINUTE_LABEL = re.compile(
+    r"(?:(?:t\d{1,3}|before|after|during|sample|snapshot|snap)[_-])?(?P<day>20\d\d[01]\d[0-3]\d)[T_-]?(?P<hour>[0-2]\d)(?P<minute>[0-5]\d)(?P<zone>Z)?$"
+)
+
+
+def label_reading(label: str) -> Reading | None:
+    """The time that the name of a folder states; a name may leave out the seconds, as ``20251104T0215Z`` does."""
+    found = reading(label)
+    match = None if found else _MINUTE_LABEL.match(label)
+    if match is None:
+        return found
+    whole = reading(f"{match['day']}T{match['hour']}{match['minute']}00" + ("Z" if match["zone"] else ""))
+    return replace(whole, latest=whole.earliest + 59_999_999) if whole else None
