@@ -84,14 +84,15 @@ def _top(hypotheses: Sequence[Hypothesis]) -> Hypothesis | None:
 def _first_fault(top: Hypothesis | None, graph: CausalGraph, pack: Pack) -> Fact | None:
     """The root behind the best hypothesis' earliest fact, else the first unexplained abnormal fact.
 
-    What was concluded from dumps bears no time: it is the root only where nothing dated shows the same.
+    What was concluded from dumps bears no time: it is the root only where nothing dated shows the same. A root that
+    stands further down in the same file than its consequence, and is not certainly earlier, is not what came first.
     """
     if top is not None and top.first is not None:
         own = {fact for item in top.support for fact in item.facts}
         roots = [root for root in graph.roots_of(top.first) if root in own]
         if graph.facts[top.first].onset.known:
             roots = [root for root in roots if graph.facts[root].onset.known]
-        return graph.facts[roots[0] if roots else top.first]
+        return graph.facts[first_in([roots[0], top.first], graph) if roots else top.first]
     roots_of_all = first_faults(graph, pack.vocabulary)
     alike = [fact.id for fact in roots_of_all if _nature(fact, pack) == _nature(roots_of_all[0], pack)]
     return graph.facts[first_in(alike, graph)] if alike else None

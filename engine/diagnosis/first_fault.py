@@ -19,7 +19,7 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
 
     The strongest evidence that stands names it, unless other evidence names a fact that is certainly earlier. A
     setting is no event: where only a setting is named, the first abnormal fact that goes with it is taken. A state is
-    what was found afterwards: an event that evidence of the same strength names comes before it.
+    what was found afterwards: an event that other evidence names comes before it.
     """
     standing = [item for item in support if item.explained_by is None]
     named = [sorted(item.firsts, key=lambda fact: _order(graph.facts[fact])) for item in standing if item.firsts]
@@ -35,20 +35,29 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
         return chosen
     others = [fact for group in named[1:] for fact in group]
     events = [fact for fact in others if vocabulary[graph.facts[fact].kind].nature not in TIMELESS]
-    strongest = [item for item in standing if item.firsts and item.strength == standing[0].strength]
-    told = [fact for item in strongest for fact in item.firsts if vocabulary[graph.facts[fact].kind].nature == "fault"]
+    told = [fact for item in standing for fact in item.firsts if vocabulary[graph.facts[fact].kind].nature == "fault"]
     if vocabulary[graph.facts[chosen].kind].nature == "state" and told:
-        return first_in(sorted([*told, *events], key=lambda fact: _order(graph.facts[fact])), graph)
+        found = first_in(sorted([*told, *events], key=lambda fact: _order(graph.facts[fact])), graph)
+        return chosen if above(graph.facts[chosen], graph.facts[found]) else found
     return first_in([*named[0], *events], graph)
 
 
 def first_in(facts: Sequence[str], graph: CausalGraph) -> str:
-    """Of some facts (ids), the first in the given order, unless a later one is certainly earlier in time."""
+    """Of some facts (ids), the first in the given order, unless a later one is certainly earlier in time.
+
+    Where time does not tell, what the same file says on an earlier line comes first.
+    """
     chosen = facts[0]
     for fact in facts[1:]:
-        if before(graph.facts[fact], graph.facts[chosen]) is Order.YES:
+        order = before(graph.facts[fact], graph.facts[chosen])
+        if order is Order.YES or (order is Order.CANNOT_TELL and above(graph.facts[fact], graph.facts[chosen])):
             chosen = fact
     return chosen
+
+
+def above(fact: Fact, other: Fact) -> bool:
+    """Whether ``fact`` stands on an earlier line of the same file."""
+    return fact.source.path == other.source.path and 0 < fact.source.line < other.source.line
 
 
 def _order(fact: Fact) -> tuple[bool, bool, float, tuple[int, str]]:
