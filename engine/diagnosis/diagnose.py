@@ -85,7 +85,8 @@ def _first_fault(top: Hypothesis | None, graph: CausalGraph, pack: Pack) -> Fact
     """The root behind the best hypothesis' earliest fact, else the first unexplained abnormal fact.
 
     What was concluded from dumps bears no time: it is the root only where nothing dated shows the same. Of one event
-    that one file tells twice, the line that certainly stands first is taken.
+    that one file tells twice, the line that certainly stands first is taken. A root further down in the same file, and
+    not certainly earlier, is not what came first.
     """
     if top is not None and top.first is not None:
         own = {fact for item in top.support for fact in item.facts}
@@ -94,7 +95,7 @@ def _first_fault(top: Hypothesis | None, graph: CausalGraph, pack: Pack) -> Fact
         if earliest.onset.known:
             roots = [root for root in roots if graph.facts[root].onset.known]
         roots = [root for root in roots if not _retold(earliest, graph.facts[root])]
-        return graph.facts[roots[0] if roots else top.first]
+        return graph.facts[first_in([roots[0], top.first], graph) if roots else top.first]
     roots_of_all = first_faults(graph, pack.vocabulary)
     alike = [fact.id for fact in roots_of_all if _nature(fact, pack) == _nature(roots_of_all[0], pack)]
     return graph.facts[first_in(alike, graph)] if alike else None

@@ -45,12 +45,21 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
 
 
 def first_in(facts: Sequence[str], graph: CausalGraph) -> str:
-    """Of some facts (ids), the first in the given order, unless a later one is certainly earlier in time."""
+    """Of some facts (ids), the first in the given order, unless a later one is certainly earlier in time.
+
+    Where time does not tell, what the same file says on an earlier line comes first.
+    """
     chosen = facts[0]
     for fact in facts[1:]:
-        if before(graph.facts[fact], graph.facts[chosen]) is Order.YES:
+        order = before(graph.facts[fact], graph.facts[chosen])
+        if order is Order.YES or (order is Order.CANNOT_TELL and above(graph.facts[fact], graph.facts[chosen])):
             chosen = fact
     return chosen
+
+
+def above(fact: Fact, other: Fact) -> bool:
+    """Whether ``fact`` stands on an earlier line of the same file."""
+    return fact.source.path == other.source.path and 0 < fact.source.line < other.source.line
 
 
 def _order(fact: Fact) -> tuple[bool, bool, float, tuple[int, str]]:

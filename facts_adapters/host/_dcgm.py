@@ -23,6 +23,20 @@ def of_software(test: str) -> bool:
     return _OF_SOFTWARE.match(test) is not None
 
 
+_NARROW = re.compile(
+    r"(?:link|pcie?) width\D{0,20}?(?P<width>\d{1,2}) ?X?\b|link generation|minimum required bandwidth", re.IGNORECASE
+)
+
+
+def narrow_link(words: str) -> dict[str, str | int] | None:
+    """The fields of ``host.pcie_degraded`` where a test failed for width, generation or bandwidth of a GPU's link."""
+    found = _NARROW.search(words)
+    if found is None:
+        return None
+    width: dict[str, str | int] = {"width": int(found["width"])} if found["width"] else {}
+    return {"what": "gpu", "text": words[:300], **width}
+
+
 def meaning(test: str, words: str = "") -> str:
     """The class of ``host.gpu_fault`` that a failed test and its words tell; ``unknown`` where they tell none."""
     return next((name for pattern, name in _CLASSES if pattern.search(f"{test} {words}")), "unknown")

@@ -9,7 +9,7 @@ from typing import Any
 
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Adapter, Context, EvidenceFile, Head, Line, Sample, Verdict
-from facts_adapters.host._dcgm import meaning, of_software
+from facts_adapters.host._dcgm import meaning, narrow_link, of_software
 from facts_adapters.host._statement import state, whole
 
 _DEEPEST = 40
@@ -60,6 +60,9 @@ def _fault(file: EvidenceFile, lines: list[Line], test: str, result: dict[str, A
     text = f"{test}: {words}"[:300]
     if of_software(test):
         return state(file, line, "host.gpu_health", {"problem": "other", "text": text})
+    narrow = narrow_link(words)
+    if narrow is not None:
+        return state(file, line, "host.pcie_degraded", dict(narrow))
     fields: dict[str, Scalar] = {"class": meaning(test, words), "reporter": "dcgm", "text": text}
     gpu = result.get("entity_id", result.get("gpu_id", result.get("gpu_ids")))
     if gpu is not None:
@@ -83,10 +86,16 @@ _DOCUMENT = """\
  "metadata": {"version": "4.2.0"}}
 """
 
+_NARROW = """\
+{"DCGM Diagnostic": {"test_categories": [{"category": "Integration", "tests": [{"name": "pcie", "results": [
+    {"entity_group": "GPU", "entity_id": 3, "status": "Fail", "warnings": [{"error_id": 46, "warning":
+    "GPU 3 is running at PCI link width 8X, which is below the minimum allowed link width of 16"}]}]}]}]}}
+"""
+
 ADAPTER = Adapter(
     name="dcgm_diag",
     branch="host",
-    emits=("host.gpu_fault", "host.gpu_health"),
+    emits=("host.gpu_fault", "host.gpu_health", "host.pcie_degraded"),
     coverage="gpu_state",
     sniff=sniff,
     read=read,
@@ -99,6 +108,7 @@ ADAPTER = Adapter(
             ),
             path="diag.json",
         ),
+        Sample(_NARROW, (("host.pcie_degraded", {"what": "gpu", "width": 8}),), path="diag.json"),
         Sample('{"DCGM Diagnostic": {"test_categories": []}}\n', path="diag.json"),
     ),
 )

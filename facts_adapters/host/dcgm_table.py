@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context, Sample
-from facts_adapters.host._dcgm import meaning, of_software
+from facts_adapters.host._dcgm import meaning, narrow_link, of_software
 from facts_adapters.text.blocks import Block, BlockReader
 
 _BEGINS = re.compile(r"\| (?:Diagnostic +\| Result|Health Monitor Report) ")
@@ -108,6 +108,9 @@ def _fault(block: Block, number: int, test: str, words: str, gpu: str) -> Observ
     text = f"{test}: {words}"[:_MOST_WORDS]
     if of_software(test):
         return Observation("host.gpu_health", block.source(number), {"problem": "other", "text": text})
+    narrow = narrow_link(words)
+    if narrow is not None:
+        return Observation("host.pcie_degraded", block.source(number), dict(narrow))
     fields: dict[str, Scalar] = {"class": meaning(test, words), "reporter": "dcgm", "text": text}
     if gpu:
         fields["gpu"] = gpu
@@ -156,6 +159,15 @@ _HEALTH = """\
 |                           | Detected more than 8 PCIe replays per minute   |
 +---------------------------+------------------------------------------------+
 """
+_NARROW = """\
++---------------------------+------------------------------------------------+
+| Diagnostic                | Result                                         |
++===========================+================================================+
+| PCIe                      | Fail - GPU: 3                                  |
+| Warning                   | GPU 3 is running at PCI link width 8X, which i |
+|                           | s below the minimum allowed link width of 16   |
++---------------------------+------------------------------------------------+
+"""
 _HEALTHY = """\
 +---------------------------+------------------------------------------------+
 | Health Monitor Report                                                      |
@@ -170,7 +182,7 @@ BLOCK = BlockReader(
     begins=begins,
     continues=continues,
     read=read,
-    emits=("host.gpu_fault", "host.gpu_health"),
+    emits=("host.gpu_fault", "host.gpu_health", "host.pcie_degraded"),
     samples=(
         Sample(
             _VERSION_3,
@@ -180,6 +192,7 @@ BLOCK = BlockReader(
                 ("host.gpu_fault", {"class": "memory", "reporter": "dcgm", "gpu": "3"}),
             ),
         ),
+        Sample(_NARROW, (("host.pcie_degraded", {"what": "gpu", "width": 8}),)),
         Sample(_VERSION_4, (("host.gpu_fault", {"class": "memory", "gpu": "3"}),)),
         Sample(_HEALTH, (("host.gpu_fault", {"class": "memory", "gpu": "3"}),)),
         Sample(_HEALTHY, (("host.gpu_health", {"problem": "none"}),)),

@@ -297,3 +297,42 @@ def test_a_host_event_of_unknown_time_confirms_nothing_where_the_incident_has_a_
 def test_names_that_point_to_no_machine_are_no_suspects() -> None:
     retry = seen("comm.transport_retry_exceeded", "log", host="n1", rank=3, peer="127.0.1.1", status=12)
     assert [(item.rank, item.host) for item in run(KNOWLEDGE, retry).suspects] == [(3, "n1")]
+
+
+def test_the_earlier_line_is_first_where_time_does_not_tell() -> None:
+    cause = "host.gpu-firmware"
+    knowledge = pack(
+        [leaf(cause)],
+        [
+            rule(f"{cause}/xid", [FactCondition("host.gpu_xid", "a")], "decisive"),
+            rule(f"{cause}/words", [FactCondition("host.gpu_fault", "a")], "strong"),
+        ],
+    )
+    words = seen("host.gpu_fault", "dmesg", 1, host="n1", when=utc("2026-03-01T10:00:00", 1))
+    late = (45 * 1_000_000, 45 * 1_000_000)
+    xid = seen("host.gpu_xid", "dmesg", 3, host="n1", when=utc("2026-03-01T10:00:45", 1), lag=late, xid=119)
+    found = run(knowledge, words, xid).first_fault
+    assert found is not None
+    assert found.source.line == 1
+    waited_for_longer = seen(
+        "host.gpu_xid", "dmesg", 3, host="n1", when=utc("2026-03-01T10:00:40", 1), lag=late, xid=119
+    )
+    found = run(knowledge, words, waited_for_longer).first_fault
+    assert found is not None
+    assert found.source.line == 3
+
+
+def test_an_event_is_first_and_not_the_state_that_was_looked_up() -> None:
+    cause = "host.device-access"
+    knowledge = pack(
+        [leaf(cause)],
+        [
+            rule(f"{cause}/file", [FactCondition("host.device_node", "a")], "strong"),
+            rule(f"{cause}/open", [FactCondition("comm.device_open_failed", "a")], "moderate"),
+        ],
+    )
+    looked_up = seen("host.device_node", "ls.txt", 2, host="n1", missing=True)
+    event = seen("comm.device_open_failed", "log", 9, host="n1", rank=1, text="Unable to open device mlx5_0")
+    found = run(knowledge, looked_up, event).first_fault
+    assert found is not None
+    assert found.source.path == "log"
