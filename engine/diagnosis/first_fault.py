@@ -22,7 +22,8 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
 
     The strongest evidence that stands names it, of equals one that states a fault rather than a symptom or what was
     found afterwards, unless other evidence names a fact that is certainly earlier. A setting is no event: where only a
-    setting is named, the first abnormal fact that goes with it is taken.
+    setting is named, the first abnormal fact that goes with it is taken. A state without a time, such as a stack, says
+    where a rank stood: a fault of the same rank that other evidence names says when it began.
     """
     standing = [item for item in support if item.explained_by is None]
     naming = [item for item in standing if item.firsts]
@@ -40,6 +41,9 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
                 return first_in(sorted(events, key=lambda fact: _order(graph.facts[fact])), graph)
         return chosen
     others = [fact for group in named[1:] for fact in group]
+    began = _dated_faults(others, graph.facts[chosen], graph, vocabulary)
+    if began:
+        return first_in(began, graph)
     events = [fact for fact in others if vocabulary[graph.facts[fact].kind].nature not in TIMELESS]
     return first_in([*named[0], *events], graph)
 
@@ -72,6 +76,20 @@ def _order(fact: Fact) -> tuple[bool, bool, float, tuple[int, str]]:
 def _states_fault(item: Evidence, graph: CausalGraph, vocabulary: Vocabulary) -> bool:
     named = [graph.facts[fact] for fact in item.firsts]
     return any(vocabulary[fact.kind].nature == "fault" and fact.adapter not in CONCLUDED for fact in named)
+
+
+def _dated_faults(facts: Sequence[str], state: Fact, graph: CausalGraph, vocabulary: Vocabulary) -> list[str]:
+    """Of some facts the dated faults of the rank of ``state``, in order; none where ``state`` is an event or dated."""
+    if vocabulary[state.kind].nature != "state" or state.onset.known or not state.ranks:
+        return []
+    found = [
+        fact
+        for fact in facts
+        if vocabulary[graph.facts[fact].kind].nature == "fault"
+        and graph.facts[fact].onset.known
+        and set(graph.facts[fact].ranks) & set(state.ranks)
+    ]
+    return sorted(found, key=lambda fact: _order(graph.facts[fact]))
 
 
 def _setting(fact: Fact, vocabulary: Vocabulary) -> bool:

@@ -17,13 +17,19 @@ _WHAT = r"(?:the |a |async )?(?:model |training |sharded |full |optimizer )*(?:c
 _BEGIN = re.compile(
     rf"(?i)(?:^|[^a-z])(?:(?P<save>saving {_WHAT}|saving current state to|saving fsdp model to"
     r"|saving (?:to )?\S{0,200}/(?:checkpoint|ckpt|global_step|step)[-_]?\d+\b"
+    r"|saving (?:latest|best|last|final|new|current|periodic|intermediate) (?:model )?checkpoint"
+    r"|preparing to save checkpoint|scheduled async checkpoint save|starting async checkpoint save"
+    r"|(?:uploading|dumping|storing) (?:the |a )?(?:checkpoint|snapshot)|writing model weights to"
+    r"|starting checkpointmanager save finalize|torch\.save: writing"
     r"|checkpoint \S+ is about to be saved!|\[torch\] saving \S|saving model to '/)"
     r"|(?P<load>(?:loading|begin load) (?:the |release |distributed )?checkpoint from"
     r"|restoring states from the checkpoint|loading states from|loading \d+ zero partition checkpoints))"
 )
 _END = re.compile(
-    rf"(?i)successfully (?:saved|loaded)|(?:^|[^a-z])(?:saved|wrote|finished saving|done saving) {_WHAT}"
-    r"|(?:checkpoint|ckpt|snapshot)\b[^!]{0,80}\b(?:saved|written|committed|finalized|completed?)\b[^!]*$"
+    rf"(?i)successfully (?:saved|loaded)|finalized successfully|save finalize is done|checkpoint (?:save )?took \d"
+    rf"|(?:^|[^a-z])(?:saved|wrote|finished saving|done saving) {_WHAT}"
+    r"|(?:checkpoint|ckpt|snapshot)\b[^!]{0,80}\b(?:saved|written|committed|finalized|completed"
+    r"|complete(?! [a-z]))\b[^!]*$"
     r"|scheduled an async checkpoint|is ready now!|end load checkpoint|loaded checkpoint from|restored all states"
     r"|fsdp model saved|(?:model weights|random states) saved in|\[torch\] saved \S|finished loading the checkpoint"
     r"|all (?:model weights|random states) loaded successfully|successfully read \d+ zero state_dicts"
@@ -78,6 +84,10 @@ BLOCK = BlockReader(
         *("aving checkpoint", "aving the ", "aving model", "aving current state", "aving FSDP", "aving sharded"),
         *("aving a ", "aving async", "aving training", "aving full", "aving optimizer", "aving snapshot", "aving ckpt"),
         *("is about to be saved!", "oading checkpoint", "oading distributed checkpoint", "oading release checkpoint"),
+        *("aving latest", "aving best", "aving last", "aving final", "aving new", "aving current", "aving periodic"),
+        *("aving intermediate", "eparing to save checkpoint", "cheduled async checkpoint", "tarting async checkpoint"),
+        *("ploading ", "umping ", "toring ", "riting model weights", "CheckpointManager Save Finalize"),
+        *("orch.save: writing",),
         *("egin Load checkpoint", "estoring states from", "oading states from", "oading the checkpoint"),
         *("[Torch] Saving ", "aving model to '", "aving /", "aving to /", "zero partition checkpoints"),
     ),

@@ -27,7 +27,10 @@ def continues(_so_far: Sequence[str], message: str) -> bool:
 
 
 def read(block: Block, _context: Context) -> Iterator[Observation]:
-    """``job.python_stack`` of the current thread, or of another one that is busy with files or data."""
+    """``job.python_stack`` of the main thread, or of another one that is busy with files or data.
+
+    ``dump_traceback_later`` marks no thread as current; only the main one begins in a module.
+    """
     head = _HEAD.search(block.lines[0].text)
     frames = tuple(
         StackFrame(match["function"] or "?", match["file"], int(match["line"]), line.number)
@@ -36,7 +39,7 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
     )
     if not head or not frames:
         return
-    main = head["current"] == "Current thread"
+    main = head["current"] == "Current thread" or frames[-1].function == "<module>"
     name = head["name"] or ("current thread" if main else f"thread 0x{head['id']}")
     found = observe(Thread(name, frames, block.source(block.lines[0].number), None, True, main))
     if found:
@@ -59,6 +62,14 @@ BLOCK = BlockReader(
             "line 4635 in barrier\n"
             '[rank3]:   File "/opt/train/train.py", line 88 in main\n',
             (("job.python_stack", {"where": "collective", "rank": 3}),),
+        ),
+        Sample(
+            "Timeout (0:30:00)!\nThread 0x00007f0c2a7fc700 (most recent call first):\n"
+            '  File "/usr/lib/python3.10/threading.py", line 1016 in _bootstrap\n'
+            "\nThread 0x00007f0c2b000740 (most recent call first):\n"
+            '  File "/usr/lib/python3.10/logging/__init__.py", line 927 in acquire\n'
+            '  File "/opt/train/train.py", line 88 in <module>\n',
+            (("job.python_stack", {"where": "lock"}),),
         ),
         Sample(
             "Exception raised from recvBytes at /pytorch/torch/csrc/distributed/c10d/Utils.hpp:697 (most recent "

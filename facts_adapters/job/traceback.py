@@ -80,6 +80,17 @@ BLOCK = BlockReader(
             (("job.exception", {"error": "ModuleNotFoundError", "class": "import"}),),
         ),
         Sample(
+            "Traceback (most recent call last):\n\n"
+            '> File "/opt/train/train.py", line 212, in <module>\n'
+            "    main()\n"
+            "    └ <function main at 0x7f0c2a7fc700>\n\n"
+            '  File "/opt/train/train.py", line 150, in main\n'
+            "    x = torch.cat(xs, 1)\n"
+            "        │     └ <built-in method cat>\n\n"
+            "ValueError: bad batch\n",
+            (("job.exception", {"error": "ValueError", "location": "/opt/train/train.py:150"}),),
+        ),
+        Sample(
             "[rank0]: Traceback (most recent call last):\n"
             '[rank0]:   File "/opt/train/exc.py", line 7, in main\n'
             "[rank0]:     dist.all_reduce(torch.ones(4))\n"

@@ -75,7 +75,7 @@ class BlockReader:
 
 TRACEBACK = "Traceback (most recent call last):"
 
-_FRAME = re.compile(r"\s+File \"(?P<file>[^\"]*)\", line (?P<line>\d+)(?:, in (?P<function>.*))?")
+_FRAME = re.compile(r"(?:\s+|> )File \"(?P<file>[^\"]*)\", line (?P<line>\d+)(?:, in (?P<function>.*))?")
 _EXCEPTION = re.compile(r"(?P<name>[A-Za-z_][\w.]*)(?:: ?(?P<message>.*))?$", re.DOTALL)
 _CHAINED = (
     "During handling of the above exception, another exception occurred:",
@@ -118,7 +118,7 @@ def traceback_continues(so_far: Sequence[str], message: str) -> bool:
     """True for frames, source and marker lines, the exception line and the lines of a long message, and for chains."""
     closed = _closing_line(so_far)
     if closed is None:
-        return message[:1] in (" ", "\t", "") or bool(_EXCEPTION.match(message)) or message.startswith("Exception")
+        return _inner(message) or bool(_EXCEPTION.match(message)) or message.startswith("Exception")
     if message in _CHAINED or TRACEBACK in message or not message.strip():
         return len(so_far) - closed < 4 or bool(message.strip())
     if so_far[-1] in _CHAINED or (not so_far[-1].strip() and message[:1] not in (" ", "\t")):
@@ -126,12 +126,17 @@ def traceback_continues(so_far: Sequence[str], message: str) -> bool:
     return message[:1] in (" ", "\t") and len(so_far) - closed < 40
 
 
+def _inner(text: str) -> bool:
+    """True for the lines between head and exception; loguru marks the frame that caught it with ``>``."""
+    return text[:1] in (" ", "\t", "") or text.startswith('> File "')
+
+
 def _closing_line(lines: Sequence[str]) -> int | None:
     """Index of the exception line of the last traceback in ``lines``, ``None`` while its frames go on."""
     for index in range(len(lines) - 1, -1, -1):
         if TRACEBACK in lines[index]:
             return None
-        if lines[index][:1] not in (" ", "\t", "") and lines[index] not in _CHAINED:
+        if not _inner(lines[index]) and lines[index] not in _CHAINED:
             return index
     return None
 
@@ -150,7 +155,7 @@ def exceptions(block: Block) -> list[PythonException]:
             first, frames = lines[index].number, []
         elif frame:
             frames.append(Frame(frame["file"], int(frame["line"]), frame["function"] or ""))
-        elif text[:1] not in (" ", "\t", "") and text not in _CHAINED:
+        elif not _inner(text) and text not in _CHAINED:
             index, record = _exception(lines, index, first, tuple(frames))
             if record:
                 found.append(record)

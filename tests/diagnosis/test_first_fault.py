@@ -59,3 +59,12 @@ def test_a_line_that_states_the_fault_comes_before_the_time_outs_that_show_it() 
     waits = [wait(0, 1, 9), *(wait(rank, rank + 1, 8) for rank in range(1, 8))]
     assert first(*waits, mismatch()).kind == "comm.operation_mismatch"
     assert first(*waits).kind == "comm.collective_timeout"
+
+
+def test_a_fetch_that_fails_comes_before_the_undated_stack_of_its_rank() -> None:
+    when = utc("2026-03-01T09:55:00")
+    text = "Retrying after connection broken by 'ReadTimeoutError"
+    fetch = seen("job.data_wait", "first.log", 3, rank=5, when=when, what="download", text=text)
+    stack = seen("job.python_stack", "stack.txt", 7, rank=5, where="data_input", function="_try_get_data (d.py:1)")
+    other = seen("job.python_stack", "other.txt", 7, rank=2, where="collective", function="all_reduce (d.py:1)")
+    assert first(stack, other, fetch, wait(2, 9, 8)).source.line == 3
