@@ -29,6 +29,13 @@ class _Reports:
     called: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     numbers: set[int] = field(default_factory=set)
     snapshot: set[int] = field(default_factory=set)
+    lists: set[tuple[str, bool]] = field(default_factory=set)
+    ends: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """The least and the largest number of the writers at each offset."""
+    of_job: bool = True
+    """Whether nothing speaks against the numbers being ranks of the job."""
+    same: bool = True
+    """Whether the numbers are ranks of the job for writers that call themselves by their rank."""
 
     def add(self, item: Observation) -> None:
         """Take in one statement."""
@@ -36,13 +43,21 @@ class _Reports:
         if writer is not None and item.called is not None:
             self.called[writer - item.called].add(item.called)
             self.numbers.add(item.called)
-        ranks = members_of(str(item.fields.get("ranks", ""))) if item.kind == LISTED else ()
-        if item.fields.get("stage") in ("started", "finished"):
-            self.snapshot.update(ranks)
-        self.numbers.update(ranks)
+        snapshot = item.fields.get("stage") in ("started", "finished")
+        listed = (str(item.fields.get("ranks", "")), snapshot)
+        if item.kind == LISTED and listed not in self.lists:
+            self.lists.add(listed)
+            self.numbers.update(members_of(listed[0]))
+            self.snapshot.update(members_of(listed[0]) if snapshot else ())
         self.numbers.update({item.rank} - {None} if item.of_another else ())  # type: ignore[arg-type]
 
-    def of_the_job(self, world: int | None) -> bool:
+    def settle(self, world: int | None) -> None:
+        """Look at all that was taken in, once."""
+        self.ends = {offset: (min(names), max(names)) for offset, names in self.called.items()}
+        self.of_job = self._of_the_job(world)
+        self.same = self.of_job or all(self.shifted(number, 0) == number for number in self.numbers)
+
+    def _of_the_job(self, world: int | None) -> bool:
         """Whether all writers call themselves by their ranks, and no whole list is shorter than the job."""
         whole = bool(self.snapshot) and self.snapshot == set(range(len(self.snapshot)))
         return not self.called.keys() - {0} and not (whole and world is not None and len(self.snapshot) < world)
@@ -54,7 +69,8 @@ class _Reports:
         names = self.called.get(offset, set()) if offset is not None else set()
         if offset is None or number in names or len(names) < 2 or 2 * len(names) < len(self.numbers):
             return number + offset if offset is not None and number in names else None
-        between = min(names) < number < max(names)
+        least, largest = self.ends[offset]
+        between = least < number < largest
         return number + offset if between or len(names) >= FEWEST else None
 
 
@@ -73,12 +89,14 @@ def in_ranks_of_job(
     for item in kept:
         if item.called is not None:
             reports[item.adapter].add(item)
-    if all(found.of_the_job(world) for found in reports.values()):
+    for found in reports.values():
+        found.settle(world)
+    if all(found.of_job for found in reports.values()):
         return kept
     groups = _groups([state for state in states if state.origin == "recorder" and not state.run], world)
     return [
         item
-        if item.called is None or reports[item.adapter].of_the_job(world)
+        if item.called is None or reports[item.adapter].of_job
         else _renumbered(item, reports[item.adapter], groups, world)
         for item in kept
     ]
@@ -116,8 +134,7 @@ def _renumbered(
         if members:
             ranks = compact([members[number] for number in members_of(str(item.fields["ranks"]))])
             return replace(item, fields={**item.fields, "ranks": ranks, "members": compact(members)})
-        ours = offset == 0 and all(reports.shifted(number, 0) == number for number in reports.numbers)
-        return item if ours else replace(item, fields={**item.fields, "part": True})
+        return item if offset == 0 and reports.same else replace(item, fields={**item.fields, "part": True})
     if item.rank is None:
         return item
     rank = _recorded(item.rank, called, writer, groups) if offset != 0 else None
