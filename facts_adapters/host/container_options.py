@@ -22,7 +22,7 @@ _CONTINUED = re.compile(r"\\\s*$")
 _OPTIONS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("shm_size_kb", re.compile(r"--shm-size[ =](?P<value>\S+)")),
     ("ipc", re.compile(r"--ipc[ =](?P<value>\S+)")),
-    ("network", re.compile(r"--net(?:work)?[ =](?P<value>\S+)")),
+    ("network", re.compile(r"--net(?:work)?(?:=| +(?!-))(?P<value>\S+)")),
     ("memlock", re.compile(r"--ulimit[ =]memlock=(?P<value>\S+)")),
     ("pids", re.compile(r"--pids-limit[ =](?P<value>\S+)")),
     ("memory_kb", re.compile(r"(?:--memory|-m)[ =](?P<value>\d{1,18}[bkmgBKMG]?)")),
@@ -152,6 +152,10 @@ ADAPTER = Adapter(
                 ("host.shm_size", {"size_kb": 1048576}),
             ),
             path="pod.yaml",
+        ),
+        Sample(
+            "+ apptainer exec --nv --net --network none train.sif mpirun -np 4 python trainer.py\n",
+            (("host.container_option", {"name": "network", "value": "none"}),),
         ),
         Sample("docker ps shows the container\n"),
     ),
