@@ -31,6 +31,9 @@ BROKEN = ("job.process_exit", "job.exception", "job.cancelled", "host.node_lost"
 TORN_DOWN = ("comm.abort", "job.child_terminated", "job.agent_signalled")
 """Kinds that are clean-up where they certainly follow the job's own end."""
 
+OWN_ABORT = "Abort COMPLETE"
+"""What NCCL says of a communicator that its owner gave up, as a program does that ends without destroying it."""
+
 
 def reach_verdict(
     hypotheses: Sequence[Hypothesis],
@@ -91,7 +94,7 @@ def ended_well(facts: Sequence[Fact]) -> bool:
     ends = [fact for fact in own if fact.kind in ENDED_WELL or _completed(fact)]
     if not ends or any(fact.kind in BROKEN for fact in own):
         return False
-    torn = [fact for fact in own if fact.kind in TORN_DOWN]
+    torn = [fact for fact in own if fact.kind in TORN_DOWN and fact.fields.get("text") != OWN_ABORT]
     return all(any(_follows(fact, end) for end in ends) for fact in torn)
 
 

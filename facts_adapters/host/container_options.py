@@ -153,6 +153,10 @@ ADAPTER = Adapter(
             ),
             path="pod.yaml",
         ),
+        Sample(
+            "+ apptainer exec --nv --net --network none train.sif mpirun -np 4 python trainer.py\n",
+            (("host.container_option", {"name": "network", "value": "none"}),),
+        ),
         Sample("docker ps shows the container\n"),
     ),
 )

@@ -365,6 +365,12 @@ def _level_in_brackets(match: re.Match[str], parts: Parts) -> int | None:
     return match.end()
 
 
+@_prefix(_LETTERS, r"\w[\w./-]{0,80}\.py:\d{1,6}\] ?", needs=".py:")
+def _vllm_location(match: re.Match[str], _parts: Parts) -> int:
+    """``worker_base.py:382]``: where a line was logged, without an opening bracket (vLLM up to 0.8)."""
+    return match.end()
+
+
 @_prefix(_BRACKET, r"\[[\w./-]+\.\w{1,4}:\d+(?::\w+)?\] ?")
 def _place_in_brackets(match: re.Match[str], parts: Parts) -> int | None:
     return match.end() if parts.readings else None

@@ -245,6 +245,8 @@ def test_two_causes_at_once_are_both_reported_the_earlier_first() -> None:
 
 
 def test_a_job_that_finished_and_broke_nothing_has_no_fault() -> None:
+    given_up = seen("comm.abort", "log", 7, rank=0, text="Abort COMPLETE")
+    assert run(KNOWLEDGE, given_up, seen("job.finished", "log", 9, rank=0, what="x")).verdict.outcome == "no_fault"
     found = run(KNOWLEDGE, seen("job.finished", "log", 9, rank=0, what="training done"))
     assert found.verdict.outcome == "no_fault"
     assert found.verdict.owner is None

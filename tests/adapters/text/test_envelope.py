@@ -18,6 +18,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ),
     ("[rank3]:[E ProcessGroupNCCL.cpp:523] [Rank 3] x", {"kind": "c10", "rank": 3, "when": None}),
     (
+        "(RayWorkerWrapper pid=1890, ip=10.41.0.8) ERROR 08-02 08:50:03 worker_base.py:382] Traceback (most recent",
+        {"host": "10.41.0.8", "level": "error", "message": "Traceback (most recent"},
+    ),
+    (
         "10.5.0.19: kern: warning: [2026-04-22T21:25:20.505406921Z]: NVRM: Xid (PCI:0000:48:00): 62, 0",
         {"kind": "kernel", "host": "10.5.0.19", "level": "warning", "message": "NVRM: Xid (PCI:0000:48:00): 62, 0"},
     ),
