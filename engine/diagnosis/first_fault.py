@@ -19,7 +19,8 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
 
     The strongest evidence that stands names it, unless other evidence names a fact that is certainly earlier. A
     setting is no event: where only a setting is named, the first abnormal fact that goes with it is taken. A state is
-    what was found afterwards: an event that evidence of the same strength names comes before it.
+    what was found afterwards: an event that evidence of the same strength names comes before it, and before a state
+    without a time also one of the same rank that strong evidence names.
     """
     standing = [item for item in support if item.explained_by is None]
     named = [sorted(item.firsts, key=lambda fact: _order(graph.facts[fact])) for item in standing if item.firsts]
@@ -37,9 +38,20 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
     events = [fact for fact in others if vocabulary[graph.facts[fact].kind].nature not in TIMELESS]
     strongest = [item for item in standing if item.firsts and item.strength == standing[0].strength]
     told = [fact for item in strongest for fact in item.firsts if vocabulary[graph.facts[fact].kind].nature == "fault"]
-    if vocabulary[graph.facts[chosen].kind].nature == "state" and told:
-        return first_in(sorted([*told, *events], key=lambda fact: _order(graph.facts[fact])), graph)
+    if vocabulary[graph.facts[chosen].kind].nature == "state":
+        told = told or _reported(graph.facts[chosen], standing, graph, vocabulary)
+        if told:
+            return first_in(sorted([*told, *events], key=lambda fact: _order(graph.facts[fact])), graph)
     return first_in([*named[0], *events], graph)
+
+
+def _reported(state: Fact, standing: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabulary) -> list[str]:
+    """Faults that strong evidence names on the ranks of a state of unknown time: they were there when it was found."""
+    if state.onset.known or not state.ranks:
+        return []
+    strong = [fact for item in standing if item.strength in ("decisive", "strong") for fact in item.firsts]
+    faults = [fact for fact in strong if vocabulary[graph.facts[fact].kind].nature == "fault"]
+    return [fact for fact in faults if set(graph.facts[fact].ranks) & set(state.ranks)]
 
 
 def first_in(facts: Sequence[str], graph: CausalGraph) -> str:

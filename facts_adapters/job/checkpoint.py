@@ -13,7 +13,7 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context, Sample
 from facts_adapters.text.blocks import LONGEST_BLOCK, Block, BlockReader
 
-_WHAT = r"(?:the |a |async )?(?:model |training |sharded |full |optimizer )*(?:checkpoint|ckpt|snapshot|train state)"
+_WHAT = r"(?:the |a |async )?(?:model |training |sharded |full |optimizer |latest |best |last )*(?:checkpoint|ckpt|snapshot|train state)"
 _BEGIN = re.compile(
     rf"(?i)(?:^|[^a-z])(?:(?P<save>saving {_WHAT}|saving current state to|saving fsdp model to"
     r"|saving (?:to )?\S{0,200}/(?:checkpoint|ckpt|global_step|step)[-_]?\d+\b"
@@ -23,7 +23,7 @@ _BEGIN = re.compile(
 )
 _END = re.compile(
     rf"(?i)successfully (?:saved|loaded)|(?:^|[^a-z])(?:saved|wrote|finished saving|done saving) {_WHAT}"
-    r"|(?:checkpoint|ckpt|snapshot)\b[^!]{0,80}\b(?:saved|written|committed|finalized|completed?)\b[^!]*$"
+    r"|(?:checkpoint|ckpt|snapshot)\b[^!]{0,80}\b(?:saved|written|committed|finalized|completed?(?! epochs?\b| steps?\b| batches))\b[^!]*$"
     r"|scheduled an async checkpoint|is ready now!|end load checkpoint|loaded checkpoint from|restored all states"
     r"|fsdp model saved|(?:model weights|random states) saved in|\[torch\] saved \S|finished loading the checkpoint"
     r"|all (?:model weights|random states) loaded successfully|successfully read \d+ zero state_dicts"
@@ -77,6 +77,7 @@ BLOCK = BlockReader(
     literals=(
         *("aving checkpoint", "aving the ", "aving model", "aving current state", "aving FSDP", "aving sharded"),
         *("aving a ", "aving async", "aving training", "aving full", "aving optimizer", "aving snapshot", "aving ckpt"),
+        *("aving latest", "aving best", "aving last"),
         *("is about to be saved!", "oading checkpoint", "oading distributed checkpoint", "oading release checkpoint"),
         *("egin Load checkpoint", "estoring states from", "oading states from", "oading the checkpoint"),
         *("[Torch] Saving ", "aving model to '", "aving /", "aving to /", "zero partition checkpoints"),
@@ -93,6 +94,10 @@ BLOCK = BlockReader(
             "[rank0]:[E823 11:50:09.374108265 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) Rank 0] "
             "Observed flight recorder dump signal from another rank via TCPStore.\n",
             (("job.checkpoint_unfinished", {"step": 322, "path": "/nfs/models/asr", "direction": "save"}),),
+        ),
+        Sample(
+            "2026-07-13 10:09:31,118 - root - INFO - Saving latest checkpoint, 3 epochs and 412 batches done\n",
+            (("job.checkpoint_unfinished", {"direction": "save"}),),
         ),
         Sample(
             "[2026-07-13 10:09:31] rank=1 saving /model/trained/checkpoint-420 ...\n",
