@@ -13,7 +13,10 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context, Sample
 from facts_adapters.text.blocks import LONGEST_BLOCK, Block, BlockReader
 
-_WHAT = r"(?:the |a |async )?(?:model |training |sharded |full |optimizer |latest |best |last )*(?:checkpoint|ckpt|snapshot|train state)"
+_WHAT = (
+    r"(?:the |a |async )?(?:model |training |sharded |full |optimizer |latest |best |last )*"
+    r"(?:checkpoint|ckpt|snapshot|train state)"
+)
 _BEGIN = re.compile(
     rf"(?i)(?:^|[^a-z])(?:(?P<save>saving {_WHAT}|saving current state to|saving fsdp model to"
     r"|saving (?:to )?\S{0,200}/(?:checkpoint|ckpt|global_step|step)[-_]?\d+\b"
@@ -23,7 +26,8 @@ _BEGIN = re.compile(
 )
 _END = re.compile(
     rf"(?i)successfully (?:saved|loaded)|(?:^|[^a-z])(?:saved|wrote|finished saving|done saving) {_WHAT}"
-    r"|(?:checkpoint|ckpt|snapshot)\b[^!]{0,80}\b(?:saved|written|committed|finalized|completed?(?! epochs?\b| steps?\b| batches))\b[^!]*$"
+    r"|(?:checkpoint|ckpt|snapshot)\b[^!]{0,80}\b(?:saved|written|committed|finalized"
+    r"|completed?(?! epochs?\b| steps?\b| batches))\b[^!]*$"
     r"|scheduled an async checkpoint|is ready now!|end load checkpoint|loaded checkpoint from|restored all states"
     r"|fsdp model saved|(?:model weights|random states) saved in|\[torch\] saved \S|finished loading the checkpoint"
     r"|all (?:model weights|random states) loaded successfully|successfully read \d+ zero state_dicts"
@@ -55,7 +59,7 @@ def continues(so_far: Sequence[str], _message: str) -> bool:
 
 
 def read(block: Block, _context: Context) -> Iterator[Observation]:
-    """``job.checkpoint_unfinished`` for the last announcement in the block where no end was seen."""
+    """``job.checkpoint_unfinished`` for the last announcement in the block where no end was seen, at its time."""
     if len(block.lines) >= LONGEST_BLOCK or any(_ended(line.text) for line in block.lines[1:]):
         return
     first = next(line for line in reversed(block.lines) if line is block.lines[0] or begins(line.text))
@@ -69,7 +73,7 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
         fields["step"] = int(step["step"])
     if path and len(path["path"]) >= _SMALLEST_PATH:
         fields["path"] = path["path"]
-    yield Observation("job.checkpoint_unfinished", block.source(first.number), fields)
+    yield Observation("job.checkpoint_unfinished", block.source(first.number), fields, when=first.when)
 
 
 BLOCK = BlockReader(

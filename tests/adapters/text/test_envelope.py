@@ -18,6 +18,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ),
     ("[rank3]:[E ProcessGroupNCCL.cpp:523] [Rank 3] x", {"kind": "c10", "rank": 3, "when": None}),
     (
+        "2026-05-01T10:28:25.497Z 2026-05-01 10:28:25,496 - root - INFO - Saving latest checkpoint",
+        {"host": None, "level": "info", "message": "Saving latest checkpoint"},
+    ),
+    (
         "10.5.0.19: kern: warning: [2026-04-22T21:25:20.505406921Z]: NVRM: Xid (PCI:0000:48:00): 62, 0",
         {"kind": "kernel", "host": "10.5.0.19", "level": "warning", "message": "NVRM: Xid (PCI:0000:48:00): 62, 0"},
     ),
