@@ -13,7 +13,10 @@ from engine.facts.model import Observation, Scalar
 from facts_adapters.adapter import Context, Sample
 from facts_adapters.text.blocks import LONGEST_BLOCK, Block, BlockReader
 
-_WHAT = r"(?:the |a |async )?(?:model |training |sharded |full |optimizer )*(?:checkpoint|ckpt|snapshot|train state)"
+_WHAT = (
+    r"(?:the |a |async )?(?:model |training |sharded |full |optimizer |latest |best |last )*"
+    r"(?:checkpoint|ckpt|snapshot|train state)"
+)
 _BEGIN = re.compile(
     rf"(?i)(?:^|[^a-z])(?:(?P<save>saving {_WHAT}|saving current state to|saving fsdp model to"
     r"|saving (?:to )?\S{0,200}/(?:checkpoint|ckpt|global_step|step)[-_]?\d+\b"
@@ -61,7 +64,7 @@ def continues(so_far: Sequence[str], _message: str) -> bool:
 
 
 def read(block: Block, _context: Context) -> Iterator[Observation]:
-    """``job.checkpoint_unfinished`` for the last announcement in the block where no end was seen."""
+    """``job.checkpoint_unfinished`` for the last announcement in the block where no end was seen, at its time."""
     if len(block.lines) >= LONGEST_BLOCK or any(_ended(line.text) for line in block.lines[1:]):
         return
     first = next(line for line in reversed(block.lines) if line is block.lines[0] or begins(line.text))
@@ -75,7 +78,7 @@ def read(block: Block, _context: Context) -> Iterator[Observation]:
         fields["step"] = int(step["step"])
     if path and len(path["path"]) >= _SMALLEST_PATH:
         fields["path"] = path["path"]
-    yield Observation("job.checkpoint_unfinished", block.source(first.number), fields)
+    yield Observation("job.checkpoint_unfinished", block.source(first.number), fields, when=first.when)
 
 
 BLOCK = BlockReader(
@@ -103,6 +106,10 @@ BLOCK = BlockReader(
             "[rank0]:[E823 11:50:09.374108265 ProcessGroupNCCL.cpp:1682] [PG ID 0 PG GUID 0(default_pg) Rank 0] "
             "Observed flight recorder dump signal from another rank via TCPStore.\n",
             (("job.checkpoint_unfinished", {"step": 322, "path": "/nfs/models/asr", "direction": "save"}),),
+        ),
+        Sample(
+            "2026-07-13 10:09:31,118 - root - INFO - Saving latest checkpoint, 3 epochs and 412 batches done\n",
+            (("job.checkpoint_unfinished", {"direction": "save"}),),
         ),
         Sample(
             "[2026-07-13 10:09:31] rank=1 saving /model/trained/checkpoint-420 ...\n",

@@ -19,10 +19,11 @@ LONGEST_BLOCK = 2_000
 
 @dataclass(frozen=True, slots=True)
 class BlockLine:
-    """A line of a block: its number in the file and its message without prefixes, indentation kept."""
+    """A line of a block: its number in the file, its message without prefixes (indentation kept), its own stamp."""
 
     number: int
     text: str
+    when: Reading | None = None
 
 
 @dataclass(frozen=True, slots=True)

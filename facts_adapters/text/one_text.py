@@ -315,7 +315,7 @@ class OneText:
     ) -> Iterator[tuple[BlockLine, Envelope]]:
         """The lines of the block that begins at ``number``, of the same writer; others in between are passed over."""
         so_far = [envelope.message]
-        yield BlockLine(number, envelope.message), envelope
+        yield BlockLine(number, envelope.message, envelope.when), envelope
         foreign = 0
         for following in range(number + 1, len(self.lines) + 1):
             if len(so_far) >= most or foreign > 200:
@@ -328,7 +328,7 @@ class OneText:
                 return
             foreign = 0
             so_far.append(found.message)
-            yield BlockLine(following, found.message), found
+            yield BlockLine(following, found.message, found.when), found
 
     def _envelope(self, number: int) -> Envelope:
         """The prefixes of a line, opened once for all blocks around it."""

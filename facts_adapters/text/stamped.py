@@ -15,7 +15,7 @@ _BRAND = re.compile(
     r":?(?: [A-Z]{3,4}:)? (?:(?P<host>[A-Za-z0-9][\w.:-]*?) ?:? )?"
     r"(?P<code>(?:%{1,2}[A-Z0-9_]+[-/]|[A-Z][A-Z0-9_]+/\d/)\S*?:)"
 )
-_RFC5424 = re.compile(r" (?P<host>\S+) (?P<tag>\S+) (?P<pid>\S+) (?P<id>\S+) (?:-|\[.*?\]) ")
+_RFC5424 = re.compile(r" (?P<host>(?!\d{4}-\d\d-\d\d )\S+) (?P<tag>\S+) (?P<pid>\S+) (?P<id>\S+) (?:-|\[.*?\]) ")
 _CRI = re.compile(r" (?:stdout|stderr) [FP](?: |$)")
 _LOGURU = re.compile(r" \| (?P<level>[A-Z]+) *\| (?P<place>[^|]*?) - ")
 _OPENSM = re.compile(r" (?P<usec>\d{6}) \[[0-9A-F]+\] 0x\w+ -> ")

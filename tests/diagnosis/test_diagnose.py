@@ -146,6 +146,22 @@ def test_a_decisive_fact_confirms_and_names_the_first_fault() -> None:
     assert [(item.host, item.rank) for item in found.suspects] == [("n1", None)]
 
 
+@pytest.mark.parametrize(("rank", "first"), [(5, "job.data_wait"), (2, "job.python_stack")])
+def test_a_stack_of_unknown_time_comes_after_what_its_own_rank_reported(rank: int, first: str) -> None:
+    knowledge = pack(
+        [leaf("job.data-stall")],
+        [
+            rule("job.data-stall/stack", [FactCondition("job.python_stack", "a")], "decisive"),
+            rule("job.data-stall/wait", [FactCondition("job.data_wait", "a")], "strong"),
+        ],
+    )
+    stack = seen("job.python_stack", "py-spy", 7, host="n1", rank=5, where="data_input")
+    wait = seen("job.data_wait", "log", 3, host="n1", rank=rank, when=utc("2026-03-01T10:00:00"), what="download")
+    found = run(knowledge, stack, wait)
+    assert found.first_fault is not None
+    assert found.first_fault.kind == first
+
+
 def test_a_consequence_is_no_cause() -> None:
     found = run(KNOWLEDGE, kill(), exit_())
     exit_hypothesis = next(item for item in found.hypotheses if item.id == "job.process-exit")

@@ -22,6 +22,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         {"host": "10.41.0.8", "level": "error", "message": "Traceback (most recent"},
     ),
     (
+        "2026-05-01T10:28:25.497Z 2026-05-01 10:28:25,496 - root - INFO - Saving latest checkpoint",
+        {"host": None, "level": "info", "message": "Saving latest checkpoint"},
+    ),
+    (
         "10.5.0.19: kern: warning: [2026-04-22T21:25:20.505406921Z]: NVRM: Xid (PCI:0000:48:00): 62, 0",
         {"kind": "kernel", "host": "10.5.0.19", "level": "warning", "message": "NVRM: Xid (PCI:0000:48:00): 62, 0"},
     ),
