@@ -164,7 +164,7 @@ _SHORT = {
 
 
 def port_name(name: str) -> str:
-    """The full name of a port: ``Et1/1`` and ``Eth1/1`` are ``Ethernet1/1``, ``HGE1/0/1`` of H3C is ``HundredGigE1/0/1``."""
+    """The full name of a port: ``Et1/1`` and ``Eth1/1`` are ``Ethernet1/1``, ``HGE1/0/1`` is ``HundredGigE1/0/1``."""
     match = re.match(r"(Eth?|Ma|Po|WGE|HGE|THGE|FHGE)(\d[\d/:]*)$", name)
     return _SHORT[match[1]] + match[2] if match else name
 
