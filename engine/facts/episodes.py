@@ -11,6 +11,9 @@ from engine.facts.vocabulary import KindSpec, Vocabulary
 EPISODE_GAP = 1_800 * SECOND
 """Equal facts further apart than this on one clock are two episodes."""
 
+TOLD_AGAIN = 60 * SECOND
+"""An event that is told again within so much is the same: the line further up tells it first."""
+
 RANKS_KEPT_APART = 16
 """Up to this many ranks of one host keep facts of their own where the kind is a fault; beyond, they fold."""
 
@@ -89,6 +92,7 @@ def _episode(group: list[Fact], spec: KindSpec) -> Fact:
     known_ends = [end for end in ends if end is not None]
     return replace(
         first,
+        source=_told_first(group).source,
         fields=last.fields if spec.nature == "activity" else first.fields,
         rank=ranks[0] if len(ranks) == 1 else None,
         ranks=tuple(ranks),
@@ -97,3 +101,19 @@ def _episode(group: list[Fact], spec: KindSpec) -> Fact:
         reported=Span(first.reported.earliest, max(known_ends) if len(known_ends) == len(ends) else None),
         assumptions=tuple(notes),
     )
+
+
+def _told_first(group: Sequence[Fact]) -> Fact:
+    """The occurrence to quote: the upper line of the file that holds the earliest one, if it is not clearly later.
+
+    A summary states the time of what the lines above it had told, and bounds of undated lines say little.
+    """
+    first = group[0]
+    start = first.local.earliest
+    near = [
+        fact
+        for fact in group
+        if fact.source.path == first.source.path
+        and (start is None or fact.local.earliest is None or fact.local.earliest - start <= TOLD_AGAIN)
+    ]
+    return min(near, key=lambda fact: fact.source.line, default=first)
