@@ -23,7 +23,8 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
     The strongest evidence that stands names it, of equals one that states a fault rather than a symptom or what was
     found afterwards, unless other evidence names a fact that is certainly earlier. A setting is no event: where only a
     setting is named, the first abnormal fact that goes with it is taken. A state without a time, such as a stack, says
-    where a rank stood: a fault of the same rank that other evidence names says when it began.
+    where a rank stood: a fault of the same rank that other evidence names says when it began. A state of no rank was
+    looked up afterwards: an event that other evidence names comes before it, unless it stands below in the same file.
     """
     standing = [item for item in support if item.explained_by is None]
     naming = [item for item in standing if item.firsts]
@@ -45,6 +46,11 @@ def first_of(support: Sequence[Evidence], graph: CausalGraph, vocabulary: Vocabu
     if began:
         return first_in(began, graph)
     events = [fact for fact in others if vocabulary[graph.facts[fact].kind].nature not in TIMELESS]
+    faults = [fact for fact in events if vocabulary[graph.facts[fact].kind].nature == "fault"]
+    looked_up = vocabulary[graph.facts[chosen].kind].nature == "state" and not graph.facts[chosen].ranks
+    if looked_up and faults:
+        found = first_in(sorted(events, key=lambda fact: _order(graph.facts[fact])), graph)
+        return chosen if above(graph.facts[chosen], graph.facts[found]) else found
     return first_in([*named[0], *events], graph)
 
 
