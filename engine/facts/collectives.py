@@ -24,7 +24,6 @@ COMPLETED, STARTED, SCHEDULED = 2, 1, 0
 """How far an operation came on its rank: finished, running on the device, only launched."""
 
 STATES = {"scheduled": SCHEDULED, "started": STARTED, "completed": COMPLETED}
-STATE_WORDS = ("scheduled", "started", "completed")
 
 Origin = Literal["recorder", "library", "log"]
 """Who says so: the framework's recorder, the library's own report, a line of a log."""

@@ -90,14 +90,17 @@ def _episode(group: list[Fact], spec: KindSpec) -> Fact:
     notes = sorted({note for fact in group for note in fact.assumptions})
     ends = [fact.reported.latest for fact in group]
     known_ends = [end for end in ends if end is not None]
+    quoted = _told_first(group)
+    below = last if last is not quoted else first
     return replace(
         first,
-        source=_told_first(group).source,
+        source=quoted.source,
+        sequence=quoted.sequence if first.sequence is not None else None,
         fields=last.fields if spec.nature == "activity" else first.fields,
         rank=ranks[0] if len(ranks) == 1 else None,
         ranks=tuple(ranks),
         count=sum(fact.count for fact in group),
-        last_source=last.source if last is not first else None,
+        last_source=below.source if below is not quoted else None,
         reported=Span(first.reported.earliest, max(known_ends) if len(known_ends) == len(ends) else None),
         assumptions=tuple(notes),
     )

@@ -92,7 +92,7 @@ def wait_line(item: Mapping[str, Any], language: str) -> str:
         awaited = word(language, "standing_mismatch")
     elif item["awaited"] or item["unknown"]:
         unknown = f"{item['unknown']} ({word(language, 'nothing_known')})" if item["unknown"] else ""
-        awaited = ", ".join(part for part in (item["awaited"], unknown) if part)
+        awaited = "; ".join(part for part in (item["awaited"], unknown) if part)
     else:
         awaited = word(language, f"standing_{item['standing']}")
     return f"{item['waiting']} [{item['waiting_count']}] -- {group} {operation} -> {awaited}"

@@ -8,7 +8,7 @@ end: it is named only where something else speaks against it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from engine.facts.collectives import COMPLETED, GroupState
 from engine.facts.model import Fact, Source
@@ -191,7 +191,8 @@ class _Analysis:
         if not demands:
             return
         silent = frozenset.union(*demands)
-        gone = [] if blameless else [rank for rank in sorted(silent) if self._is_gone(rank, silent)]
+        lacking = silent if blameless else silent | self._without_dump()
+        gone = [] if blameless else [rank for rank in sorted(silent) if self._is_gone(rank, lacking)]
         for rank in gone:
             first = min((self.graph.operations[where] for where in self.graph.awaited[rank]), key=_directly)
             call = first.group.words_at(first.seq) if first.seq >= 0 else _transfer_words(first)
@@ -199,8 +200,10 @@ class _Analysis:
         if not gone and len(silent) <= len(self.positions.ranks):
             self.undecided.update(silent)
 
-    def _is_gone(self, rank: int, silent: Collection[int]) -> bool:
+    def _is_gone(self, rank: int, lacking: frozenset[int]) -> bool:
         """Whether something speaks against a rank that left nothing: anything at all where all others left all.
+
+        ``lacking`` are the ranks that left nothing, or no whole dump.
 
         Beside a log that stops, others may have left no dump as well, if they report that they waited.
         """
@@ -208,7 +211,7 @@ class _Analysis:
         if rank in self.positions.recorders or sign is None:
             return False
         waited = self.known.waited if sign == "stopped" else frozenset()
-        return sign in HARD or {*silent, *self._without_dump()} - waited == {rank}
+        return sign in HARD or lacking - waited == {rank}
 
     def _without_dump(self) -> set[int]:
         """Members that left no whole dump; one whose dump is cut short lived to write it, and may wait like others."""
@@ -253,7 +256,7 @@ class _Analysis:
         state = group.states.get(rank)
         if how not in MOMENTARY or (state is not None and state.origin != "recorder"):
             return None
-        if rank in self.positions.ranks and self.positions.ranks[rank].coarse:
+        if group.coarse:
             return "recorder"
         return None if self.hangs else "moment"
 

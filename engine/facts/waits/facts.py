@@ -112,26 +112,32 @@ def _circle(item: Circle) -> Observation:
 
 
 def _stalled(item: Front, states: Sequence[GroupState]) -> Observation:
-    fields = {**_fields(item.name, item.seq, item.call), "members": item.size}
+    call = item.call or (f"#{item.seq}" if item.seq >= 0 else "")
+    fields = {**_fields(item.name, item.seq, call), "members": item.size}
     if item.started is not None:
         fields["begun"] = item.started >= item.size
     return Observation("comm.operation_stalled", _source(states, item.name), fields)
 
 
+def _recorded(waits: Waits, states: Sequence[GroupState]) -> list[GroupState]:
+    """The states of dumps that count: of this run, and not left out."""
+    own = (state for state in states if state.origin == "recorder" and state.rank is not None and not state.run)
+    return [state for state in own if state.rank not in waits.stale]
+
+
 def _at_rest(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:
     """That nobody waited when the dumps were taken."""
-    sources = [state.source for state in states if state.origin == "recorder"]
+    sources = [state.source for state in _recorded(waits, states)]
     if waits.at_rest and sources:
         first = min(sources, key=lambda source: (source.path, source.line))
         yield Observation("comm.nobody_waits", first, {"ranks": waits.ranks})
 
 
 def _dumps(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:
-    recorded = [state for state in states if state.origin == "recorder" and state.rank is not None]
+    recorded = _recorded(waits, states)
     if not recorded:
         return
-    present = len({state.rank for state in recorded})
-    expected = len({state.rank for state in recorded} | set(waits.missing))
+    present, expected = waits.dumps, waits.dumps + len(waits.missing)
     first = min((state.source for state in recorded), key=lambda source: (source.path, source.line))
     sources = {state.rank: state.source for state in recorded}
     conditions = [*((rank, "missing") for rank in waits.missing), *waits.broken]
@@ -145,7 +151,7 @@ def _lost(waits: Waits, states: Sequence[GroupState]) -> Iterator[Observation]:
     """Hosts of which nothing is there, one statement for each rank; they stand where the first dump does."""
     if not waits.lost_hosts:
         return
-    source = min((s.source for s in states if s.origin == "recorder"), key=lambda source: (source.path, source.line))
+    source = min((s.source for s in _recorded(waits, states)), key=lambda source: (source.path, source.line))
     ends = {*waits.undecided, *(item.rank for item in waits.suspects)}
     for item in waits.lost_hosts[:MOST_FACTS]:
         told = bool(ends) and ends <= set(item.ranks)

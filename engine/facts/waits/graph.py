@@ -134,14 +134,17 @@ def _perhaps_failed(rank: Rank, positions: Positions) -> tuple[Group, int] | Non
         return None
     group = max(held, key=lambda group: group.states[rank.number].records[-1])
     seq = group.states[rank.number].seqs[-1]
-    if any(_went_on(positions.ranks[member], group, seq) for member in group.states if member != rank.number):
-        return None
+    return (group, seq) if group.coarse and positions.unfinished(group, seq, _is_unfinished) else None
+
+
+def _is_unfinished(group: Group, seq: int, positions: Positions) -> bool:
+    """Whether an operation that ended for some may have failed: nobody is known to have finished it and gone on."""
+    if any(_went_on(positions.ranks[member], group, seq) for member in group.states):
+        return False
+    if group.closed and group.words_at(seq).startswith(WITH_ROOT):
+        return False
     came = (progress_at(group.states[m], seq) if m in group.states else None for m in group.members)
-    open_end = bool(set(group.maybe) - set(group.members))
-    rooted = group.closed and group.words_at(seq).startswith(WITH_ROOT)
-    if not rooted and (open_end or any(progress is None or progress < SCHEDULED for progress in came)):
-        return group, seq
-    return None
+    return bool(group.outside) or any(progress is None or progress < SCHEDULED for progress in came)
 
 
 def _went_on(rank: Rank, group: Group, seq: int) -> bool:
@@ -193,7 +196,7 @@ def _find_late(operation: Operation, positions: Positions) -> None:
             operation.late[member] = "never_entered"
         elif progress == SCHEDULED:
             _late_by_order(operation, positions.ranks[member], state)
-    operation.unknown.extend(rank for rank in operation.group.maybe if rank not in operation.group.members)
+    operation.unknown.extend(operation.group.outside)
 
 
 def _says_nothing(member: int, group: Group, positions: Positions) -> bool:

@@ -16,7 +16,7 @@ TOLD_BY_OTHERS = (
     "comm.barrier_missing",
     "comm.dump_missing",
     "comm.heartbeat_lost",
-    "comm.join_incomplete",
+    "job.rendezvous_incomplete",
     "job.cancelled",
     "job.placement",
     "job.process_exit",

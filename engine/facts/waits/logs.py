@@ -100,11 +100,11 @@ def _communicators(facts: Sequence[Fact], covered: Collection[int], world: int |
 def _creation(
     name: str, ranks: Mapping[int, Fact], done: Collection[int], speaking: Collection[int], world: int
 ) -> Iterator[GroupState]:
-    first = ranks[min(ranks)]
+    first, everyone = ranks[min(ranks)], compact(range(world))
     for rank in sorted({*ranks, *(rank for rank in speaking if rank < world)}):
         state = _state(ranks.get(rank, first), name, rank)
         state.host = ranks[rank].host if rank in ranks else None
-        state.members = compact(range(world))
+        state.members = everyone
         state.last_enqueued = 0 if rank in ranks else -1
         state.last_completed = 0 if rank in done else -1
         yield state
@@ -120,6 +120,7 @@ def _links(facts: Sequence[Fact], covered: Collection[int]) -> Iterator[GroupSta
                 if rank != peer:
                     waits[rank].setdefault(peer, fact)
     everybody = {*waits, *(peer for peers in waits.values() for peer in peers)}
+    members = compact(everybody)
     for rank in sorted(everybody):
         peers = waits.get(rank, {})
         if not peers and rank not in covered:
@@ -131,7 +132,7 @@ def _links(facts: Sequence[Fact], covered: Collection[int]) -> Iterator[GroupSta
         )
         state = _state(fact, LINKS, rank)
         state.host = fact.host if peers else None
-        state.members = compact(everybody)
+        state.members = members
         state.last_enqueued = state.last_completed = 0
         state.transfers = tuple(Transfer(peer, False, 1) for peer in sorted(peers))
         yield state

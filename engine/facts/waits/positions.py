@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from engine.facts.collectives import COMPLETED, MOST_MEMBERS, SCHEDULED, STARTED, GroupState, Transfer, members_of
@@ -12,6 +12,9 @@ from engine.facts.model import Source
 from engine.facts.waits.dumps import counting
 
 NOTHING_OPEN = 1 << 62
+
+GAPS = 64
+"""Ranks for each dump that are believed where neither the manifest nor a group tells how many there are."""
 
 ORIGINS = ("recorder", "library", "log")
 """Better sources first."""
@@ -30,6 +33,8 @@ class Group:
     """Whether the members are known; else they are those that said something."""
     maybe: tuple[int, ...] = ()
     """Ranks without a dump that may be members, where the members are not known."""
+    outside: tuple[int, ...] = ()
+    """Those of them that are not among ``members``."""
 
     @property
     def coarse(self) -> bool:
@@ -81,6 +86,14 @@ class Positions:
     stale: tuple[int, ...] = ()
     """Ranks whose only dump is of minutes before or after those of most ranks; it counts as none."""
     overrun: bool = False
+    _unfinished: dict[tuple[str, int], bool] = field(default_factory=dict)
+
+    def unfinished(self, group: Group, seq: int, ask: Callable[[Group, int, Positions], bool]) -> bool:
+        """What ``ask`` says of an operation, asked once."""
+        key = (group.key, seq)
+        if key not in self._unfinished:
+            self._unfinished[key] = ask(group, seq, self)
+        return self._unfinished[key]
 
 
 def index_of(state: GroupState, seq: int) -> int | None:
@@ -165,11 +178,16 @@ def assemble(states: Iterable[GroupState], world: int | None = None) -> Position
 
 
 def _absent(found: Positions, world: int | None) -> tuple[int, ...]:
-    """Ranks without a dump: ranks are numbered from 0 without a gap."""
+    """Ranks without a dump: ranks are numbered from 0 without a gap.
+
+    A number far above that of most dumps is none of a rank, but of something else in a file's name.
+    """
     if not found.recorders:
         return ()
     members = (group.members[-1] for group in found.groups.values() if group.members)
-    last = max(*found.recorders, *found.ranks, *members, (world or 0) - 1)
+    most = world or max(GAPS * len(found.recorders), *(member + 1 for member in members), 0)
+    ranks = [rank for rank in (*found.recorders, *found.ranks) if rank < most]
+    last = max([*ranks, (world or 0) - 1])
     return tuple(rank for rank in range(min(last + 1, MOST_MEMBERS)) if rank not in found.recorders)
 
 
@@ -185,6 +203,8 @@ def _close(group: Group, found: Positions, world: int | None) -> None:
     group.closed = False
     group.maybe = found.absent if recorded else ()
     group.members = tuple(sorted({*group.states, *found.absent} if default and recorded else group.states))
+    inside = set(group.members)
+    group.outside = tuple(rank for rank in group.maybe if rank not in inside)
 
 
 def _settle_counts(group: Group) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from engine.facts.model import Fact
@@ -12,21 +13,33 @@ from engine.facts.vocabulary import Vocabulary
 ABNORMAL = ("fault", "symptom")
 
 
-def read_standstill(profile: Mapping[str, Any]) -> re.Pattern[str]:
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """Words of a title that complain, and words that deny a complaint (did not hang)."""
+
+    said: re.Pattern[str]
+    denied: re.Pattern[str]
+
+    def made_in(self, title: str) -> bool:
+        """Whether the title complains."""
+        return self.said.search(self.denied.sub(" ", title)) is not None
+
+
+def read_standstill(profile: Mapping[str, Any]) -> Complaint:
     """The words of a title that complain; without a profile none do.
 
     Raises:
-        ValueError: the pattern is no regular expression.
+        ValueError: a pattern is no regular expression.
     """
     try:
-        return re.compile(str(profile.get("title", "(?!)")))
+        return Complaint(*(re.compile(str(profile.get(key, "(?!)"))) for key in ("title", "denied")))
     except re.error as error:
-        raise ValueError(f"title is no regular expression: {error}") from error
+        raise ValueError(f"title or denied is no regular expression: {error}") from error
 
 
-def stands_still(facts: Iterable[Fact], title: str, complaint: re.Pattern[str], vocabulary: Vocabulary) -> bool:
+def stands_still(facts: Iterable[Fact], title: str, complaint: Complaint, vocabulary: Vocabulary) -> bool:
     """Whether the title complains, or a source other than the comparison of ranks reports a fault or symptom."""
-    if complaint.search(title):
+    if complaint.made_in(title):
         return True
     own = (fact.kind for fact in facts if fact.scope == "incident")
     return any(kind in vocabulary and vocabulary[kind].nature in ABNORMAL for kind in own)

@@ -81,6 +81,9 @@ def test_dumps_alone_may_be_of_different_moments_of_a_job_that_runs() -> None:
     assert status_of(*hang(), title="Nightly run 12") == "moment"
     assert status_of(*hang(), title="The job hangs after the second epoch") is None
     assert status_of(*hang(), title="训练任务卡住") is None
+    assert status_of(*hang(), title="Rank 3 is not responding") is None
+    assert status_of(*hang(), title="The job was slow, then did not hang") == "moment"
+    assert status_of(*hang(), title="训练没有卡住") == "moment"
     assert status_of(*hang(), reported=True) is None
 
 
@@ -145,3 +148,22 @@ def test_ranks_below_the_last_one_exist() -> None:
     whole.states = bytearray([COMPLETED] * 3)
     whole.records = array("q", range(3))
     assert analyse([whole]).missing == (1, 2, 3)
+
+
+def test_operations_of_other_groups_of_the_same_rank_are_not_doubted() -> None:
+    """A rank uses NCCL and gloo: what NCCL calls finished is."""
+    states = [made for rank in range(3) for made in (gloo(rank, 1, [], group="7"), state(rank, 1, first=5))]
+    waits = analyse(states)
+    assert (waits.undecided, waits.waits) == ((), ())
+
+
+def test_a_dump_that_was_left_out_is_not_counted_as_present() -> None:
+    stale = at(state(3, 2, [SCHEDULED]), "dumps/3", 9_000)
+    now = [at(state(rank, 4, [STARTED]), f"dumps/{rank}", 10_000) for rank in (0, 1, 2)]
+    (fact,) = [fact for fact in timeline(*now, stale).facts if fact.kind == "comm.dump_missing"]
+    assert (fact.rank, fact.fields["present"], fact.fields["expected"]) == (3, 3, 4)
+
+
+def test_a_number_far_above_all_dumps_is_that_of_no_rank() -> None:
+    waits = analyse([*(gloo(rank, 3, []) for rank in range(4)), gloo(1_234_567, 3, [])])
+    assert waits.missing == ()
