@@ -61,6 +61,7 @@ def _behind(block: Block, finding: Finding) -> Iterator[Observation]:
     behind = [(item.at, listed) for item in finding.sets if item.at == fewest < usual for listed in item.listed]
     for at, listed in behind[:MOST_RANKS]:
         fields: dict[str, Scalar] = {"how": "fewer_operations", "op": finding.operation, "seq": at + 1}
+        fields["members"] = sum(votes.values())
         yield _told(block, finding, listed, fields)
 
 

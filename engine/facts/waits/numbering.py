@@ -15,6 +15,8 @@ from engine.facts.model import Observation
 
 LISTED, MISSED = "comm.ranks_listed", "comm.barrier_missing"
 
+BEHIND = "comm.rank_behind"
+
 FEWEST = 3
 """Writers that must agree where a number does not lie between those of two of them."""
 
@@ -84,7 +86,8 @@ def in_ranks_of_job(
     alike. That somebody is missing from a barrier makes way for who is.
     """
     named = any(item.kind == MISSED and item.rank is not None for item in observations)
-    kept = [item for item in observations if not (named and _names_nobody(item))]
+    size = world or 1 + max((item.rank for item in observations if item.rank is not None), default=0)
+    kept = [_of_part(item, size) for item in observations if not (named and _names_nobody(item))]
     reports: dict[str, _Reports] = defaultdict(_Reports)
     for item in kept:
         if item.called is not None:
@@ -100,6 +103,14 @@ def in_ranks_of_job(
         else _renumbered(item, reports[item.adapter], groups, world)
         for item in kept
     ]
+
+
+def _of_part(item: Observation, size: int) -> Observation:
+    """A rank of a communicator with fewer members than the job has ranks is a number within it."""
+    members = item.fields.get("members")
+    if item.kind != BEHIND or item.rank is None or not isinstance(members, int) or members >= size:
+        return item
+    return replace(item, rank=None, fields={**item.fields, "group_rank": item.rank})
 
 
 def _groups(states: Sequence[GroupState], world: int | None) -> set[tuple[int, ...]]:

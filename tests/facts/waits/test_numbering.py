@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from engine.facts.collectives import GroupState
 from engine.facts.manifest import Manifest
 from engine.facts.model import Observation, Source
@@ -117,3 +119,14 @@ def test_who_waits_in_the_barrier_of_a_recorded_group_is_not_late_elsewhere() ->
     assert found.waits is not None
     assert [item.rank for item in found.waits.suspects] == [3]
     assert found.waits.suspects[0].waiting == 3
+
+
+@pytest.mark.parametrize(("members", "world", "rank"), [(4, 32, None), (32, 32, 2), (4, None, None), (32, None, 2)])
+def test_a_rank_of_a_smaller_communicator_is_a_number_within_it(
+    members: int, world: int | None, rank: int | None
+) -> None:
+    behind = seen("comm.rank_behind", "ras.txt", 9, rank=2, how="fewer_operations", seq=7, members=members)
+    other = seen("job.process_exit", "job.log", 1, rank=31, signal=6)
+    found, _ = in_ranks_of_job([behind, other], [], world)
+    assert found.rank == rank
+    assert found.fields.get("group_rank") == (2 if rank is None else None)
