@@ -31,6 +31,10 @@ _UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 SLOW_PULL = 60
 """Seconds that an image is certainly pulled for before that is told."""
 
+_Pulls = dict[tuple[str, str, str], int]
+_IMAGE = re.compile(r'\bimage "(?P<image>[^"]+)"')
+_PRESENT = "already present"
+
 _DESCRIBED = re.compile(
     rf"^\s+(?P<type>Normal|Warning)\s+(?P<reason>[A-Z]\w+)\s+(?P<age>{_AGE})(?: \(x\d+ over {_AGE}\))?\s+"
     r"(?P<component>[a-z][\w.-]*(?:, \S+)?)\s{2,}(?P<message>\S.*)$"
@@ -66,7 +70,7 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
             if at(item, "kind") in ("Event", None):
                 yield _event(file, item, line, context)
         return
-    pulling: dict[str, int] = {}
+    pulling: _Pulls = {}
     for row in file.lines():
         source = Source(file.path, row.number, row.text[:2000])
         found = _ROW.match(row.text) or _OLD_ROW.match(row.text)
@@ -77,8 +81,8 @@ def read(file: EvidenceFile, context: Context) -> Iterator[Observation]:
             yield observe(Happening(described["reason"], described["message"], source, "", node_name or None))
 
 
-def _row(found: re.Match[str], source: Source, pulling: dict[str, int], context: Context) -> Iterator[Observation]:
-    """The fact of one row; ``pulling`` keeps since when (seconds ago) the images of pods are pulled."""
+def _row(found: re.Match[str], source: Source, pulling: _Pulls, context: Context) -> Iterator[Observation]:
+    """The fact of one row; ``pulling`` keeps since when (seconds ago) images are pulled, until they are."""
     groups = found.groupdict()
     kind, reason, age = groups["kind"].lower(), groups["reason"], groups["age"]
     pod = groups["name"] if kind == "pod" else ""
@@ -87,11 +91,15 @@ def _row(found: re.Match[str], source: Source, pulling: dict[str, int], context:
     when = stamp(groups.get("time"), context)
     yield observe(Happening(reason, groups["message"], source, pod, node, when))
     ages = _span(groups.get("first") or age or ""), _span(age or "")
+    image = _IMAGE.search(groups["message"])
+    pull = groups.get("namespace") or "", pod, image["image"] if image else ""
     if reason == "Pulling" and ages[0] is not None:
-        pulling[pod] = ages[0][0]
-    if reason == "Pulled" and pod in pulling and ages[1] is not None and pulling[pod] - ages[1][1] >= SLOW_PULL:
-        fields = {"reason": "PulledSlowly", "pod": pod, "text": groups["message"][:200]}
-        yield Observation("host.pod_event", source, {**fields}, host=node)
+        pulling[pull] = ages[0][0]
+    if reason == "Pulled" and _PRESENT not in groups["message"]:
+        since = pulling.pop(pull, None)
+        if since is not None and ages[1] is not None and since - ages[1][1] >= SLOW_PULL:
+            fields = {"reason": "PulledSlowly", "pod": pod, "text": groups["message"][:200]}
+            yield Observation("host.pod_event", source, {**fields}, host=node)
 
 
 def _span(age: str) -> tuple[int, int] | None:

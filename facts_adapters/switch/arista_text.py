@@ -72,6 +72,7 @@ def _read(file: EvidenceFile, context: Context) -> Iterable[Observation | Counte
             yield from utilisation(loads, make.host, make.when)
             loads.clear()
         if shell:
+            yield from speeds.slow(make.host, make.when)
             make = Counters(file, make.adapter, file.host or host_of(shell), make.when)
         header = next(((f, n) for pattern, f, n in _HEADERS if pattern.match(text)), None)
         row, queue, disabled = _PORT.match(text), _QUEUE.match(text) or _MARKS.match(text), _DISABLED.match(text)

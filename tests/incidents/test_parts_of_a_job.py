@@ -131,11 +131,13 @@ def test_all_in_one_operation_point_to_no_rank_and_no_cause(tmp_path: Path) -> N
     assert "nobody is missing" in report["waits"]["conclusion"]
 
 
-def stacks(folder: Path) -> dict[str, Any]:
+SAVE = "save (torch/serialization.py:850)"
+NEXT = "__next__ (torch/utils/data/dataloader.py:631)"
+
+
+def stacks(folder: Path, first: str = SAVE) -> dict[str, Any]:
     for rank in range(4):
-        frame = (
-            "all_reduce (torch/distributed/distributed_c10d.py:2501)" if rank else "save (torch/serialization.py:850)"
-        )
+        frame = "all_reduce (torch/distributed/distributed_c10d.py:2501)" if rank else first
         (folder / f"py-spy.rank{rank}.txt").write_text(STACK.format(1000 + rank, frame), encoding="utf-8")
     return report_of(folder)
 
@@ -150,3 +152,15 @@ def test_a_time_out_shows_that_the_checkpoint_lasts(tmp_path: Path) -> None:
     (tmp_path / "rank_1.log").write_text(STEPS + TIMED_OUT.format(1, 12, "ALLREDUCE"), encoding="utf-8")
     report = stacks(tmp_path)
     assert (report["verdict"]["outcome"], report["verdict"]["cause"]) == ("cause_found", "job.checkpoint-stall")
+
+
+def test_one_sample_of_data_input_is_no_stall_that_is_certain(tmp_path: Path) -> None:
+    report = stacks(tmp_path, NEXT)
+    assert report["verdict"]["outcome"] == "candidates"
+    assert (report["hypotheses"][0]["id"], report["hypotheses"][0]["status"]) == ("job.data-stall", "likely")
+
+
+def test_a_time_out_shows_that_data_input_lasts(tmp_path: Path) -> None:
+    (tmp_path / "rank_1.log").write_text(STEPS + TIMED_OUT.format(1, 12, "ALLREDUCE"), encoding="utf-8")
+    report = stacks(tmp_path, NEXT)
+    assert (report["verdict"]["outcome"], report["verdict"]["cause"]) == ("cause_found", "job.data-stall")

@@ -76,3 +76,16 @@ def test_prompts() -> None:
     assert prompt("leaf1#show interfaces | json") is not None
     assert prompt("Ethernet0   3,4") is None
     assert prompt("# exported from an inventory") is None
+
+
+def test_slow_port_is_of_the_switch_whose_prompt_stands_above(tmp_path: Path) -> None:
+    table = (
+        "{0}#show interfaces status\n"
+        "Port       Name        Status       Vlan     Duplex Speed  Type         Flags Encapsulation\n"
+        "Et1/1      gpu1-rail0  connected    10       full   400G   400GBASE-SR8\n"
+        "Et2/1      gpu2-rail0  connected    10       full   {1}   400GBASE-SR8\n"
+    )
+    (tmp_path / "show.txt").write_text(table.format("leaf1", "200G") + table.format("leaf2", "400G"), encoding="utf-8")
+    found = [item for item in read_bundle(tmp_path).readings if isinstance(item, Observation)]
+    slow = [(item.host, item.port) for item in found if item.kind == "nic.link_degraded"]
+    assert slow == [("leaf1", "Ethernet2/1")]
