@@ -8,7 +8,7 @@ from engine.diagnosis.causality import ABNORMAL
 from engine.diagnosis.lone_flap import rests_on_lone_flap
 from engine.diagnosis.model import Hypothesis, Outcome, Verdict
 from engine.diagnosis.scoring import probability
-from engine.diagnosis.slowness import slowness_is_meant
+from engine.diagnosis.slowness import BANDWIDTH, slowness_is_meant
 from engine.diagnosis.totals import rests_on_totals
 from engine.facts.model import Fact, Order, before
 from engine.facts.vocabulary import Vocabulary
@@ -104,7 +104,7 @@ def _cleared(hypotheses: Sequence[Hypothesis], facts: Sequence[Fact], vocabulary
     A benchmark that passes says nothing of its speed, so that alone it clears nobody.
     """
     own = [fact for fact in facts if fact.scope == "incident"]
-    passed = any(fact.kind == "comm.bus_bandwidth" and fact.fields.get("correct") for fact in own)
+    passed = any(fact.kind == BANDWIDTH and fact.fields.get("correct") for fact in own)
     refuted = {
         fact for item in hypotheses if item.status == "ruled_out" for held in item.support for fact in held.facts
     }

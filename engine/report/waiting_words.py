@@ -45,7 +45,7 @@ def conclusion(waits: Waits) -> Text:
             "no hang, or were taken before or after it",
             "没有 rank 在等待：取转储时各 rank 发起的操作均已完成。转储未显示卡住，或在卡住之前或之后取得",
         )
-    if waits.coarse and waits.fronts and all(front.standing == "idle" for front in waits.fronts):
+    if waits.coarse and waits.idle:
         return Text(
             "No operation is open. gloo's recorder tells neither whether an operation that ended had failed, nor what "
             "was sent and received: the logs and stacks of the ranks tell",

@@ -84,9 +84,10 @@ class Graph:
 def build(positions: Positions) -> Graph:
     """The graph of all ranks."""
     graph = Graph()
+    unfinished: dict[Where, bool] = {}
     for number in sorted(positions.ranks):
         rank = positions.ranks[number]
-        for where, group, seq, transfer in _waits_of(rank, positions):
+        for where, group, seq, transfer in _waits_of(rank, positions, unfinished):
             operation = graph.operations.get(where)
             if operation is None:
                 operation = graph.operations[where] = Operation(where, group, seq, transfer=transfer)
@@ -106,8 +107,10 @@ def build(positions: Positions) -> Graph:
     return graph
 
 
-def _waits_of(rank: Rank, positions: Positions) -> Iterable[tuple[Where, Group, int, Transfer | None]]:
-    last = _perhaps_failed(rank, positions)
+def _waits_of(
+    rank: Rank, positions: Positions, unfinished: dict[Where, bool]
+) -> Iterable[tuple[Where, Group, int, Transfer | None]]:
+    last = _perhaps_failed(rank, positions, unfinished)
     if last is not None:
         yield (last[0].key, last[1]), *last, None
     for group in rank.groups:
@@ -121,11 +124,12 @@ def _waits_of(rank: Rank, positions: Positions) -> Iterable[tuple[Where, Group, 
                 yield (f">{ends[0]}>{ends[1]}>{group.key}", -1), group, -1, transfer
 
 
-def _perhaps_failed(rank: Rank, positions: Positions) -> tuple[Group, int] | None:
+def _perhaps_failed(rank: Rank, positions: Positions, unfinished: dict[Where, bool]) -> tuple[Group, int] | None:
     """The last operation of a rank with nothing open, where its recorder calls failed ones finished.
 
     It cannot have finished where a member has not launched it; where nothing is known of one, nobody can tell, unless
-    a member finished it and went on: then all were in it.
+    a member finished it and went on: then all were in it. ``unfinished`` holds the answer for each operation, which is
+    the same for all of its members.
     """
     if not rank.coarse or rank.first_open != NOTHING_OPEN:
         return None
@@ -133,8 +137,13 @@ def _perhaps_failed(rank: Rank, positions: Positions) -> tuple[Group, int] | Non
     if not held:
         return None
     group = max(held, key=lambda group: group.states[rank.number].records[-1])
-    seq = group.states[rank.number].seqs[-1]
-    return (group, seq) if group.coarse and positions.unfinished(group, seq, _is_unfinished) else None
+    own = group.states[rank.number]
+    where = (group.key, own.seqs[-1])
+    if not own.coarse:
+        return None
+    if where not in unfinished:
+        unfinished[where] = _is_unfinished(group, where[1], positions)
+    return (group, where[1]) if unfinished[where] else None
 
 
 def _is_unfinished(group: Group, seq: int, positions: Positions) -> bool:

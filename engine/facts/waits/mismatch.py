@@ -110,12 +110,9 @@ def _aspect(words: Sequence[str]) -> str:
 
 def _as_in_other_groups(group: Group, seq: int, calls: set[int], positions: Positions) -> int | None:
     """Where a group is split evenly: the one call that groups of the same description and size issued there."""
-    if group.description in ("", "undefined"):
-        return None
     seen: set[int] = set()
     for other in positions.groups.values():
-        alike = other.description == group.description and len(other.members) == len(group.members)
-        if other is not group and alike:
+        if other is not group and _alike(other, group):
             numbers = {number for rank in other.states if (number := other.call_at(rank, seq)) is not None}
             if len(numbers) > 1:
                 return None

@@ -173,4 +173,9 @@ class Waits:
     def at_rest(self) -> bool:
         """Whether every rank left a whole dump and none waits: what was launched is finished."""
         whole = self.dumps > 0 and not self.missing and not self.broken and not self.coarse
-        return whole and bool(self.fronts) and all(front.standing == "idle" for front in self.fronts)
+        return whole and self.idle
+
+    @property
+    def idle(self) -> bool:
+        """Whether no operation is open, as far as the states tell."""
+        return bool(self.fronts) and all(front.standing == "idle" for front in self.fronts)

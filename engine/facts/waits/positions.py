@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from engine.facts.collectives import COMPLETED, MOST_MEMBERS, SCHEDULED, STARTED, GroupState, Transfer, members_of
@@ -86,14 +86,6 @@ class Positions:
     stale: tuple[int, ...] = ()
     """Ranks whose only dump is of minutes before or after those of most ranks; it counts as none."""
     overrun: bool = False
-    _unfinished: dict[tuple[str, int], bool] = field(default_factory=dict)
-
-    def unfinished(self, group: Group, seq: int, ask: Callable[[Group, int, Positions], bool]) -> bool:
-        """What ``ask`` says of an operation, asked once."""
-        key = (group.key, seq)
-        if key not in self._unfinished:
-            self._unfinished[key] = ask(group, seq, self)
-        return self._unfinished[key]
 
 
 def index_of(state: GroupState, seq: int) -> int | None:
