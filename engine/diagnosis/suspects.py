@@ -16,7 +16,8 @@ from engine.rules.model import EvidenceRule, Text
 SUSPECT_RANKS = 8
 """More ranks than this in one fact name nobody."""
 
-WAITED = ("comm.collective_timeout", "job.rendezvous_incomplete")
+TIMED_OUT, NOT_ALL_JOINED = "comm.collective_timeout", "job.rendezvous_incomplete"
+WAITED = (TIMED_OUT, NOT_ALL_JOINED)
 """Kinds by which a rank says that it waited."""
 
 OF_THE_PEER = ("comm.peer_closed",)
@@ -67,11 +68,10 @@ def _of_first_fault(first: Fact | None, cleared: frozenset[int], graph: CausalGr
         return
     near = Text("The first fault was noticed there", "首个故障在此处被发现")
     far = Text("It is the other end of the first fault", "它是首个故障的另一端")
-    if first.kind in OF_THE_PEER and first.ranks:
-        pass
-    elif first.rank is not None or first.host is not None:
+    speaks_of_peer = first.kind in OF_THE_PEER and bool(first.ranks)
+    if not speaks_of_peer and (first.rank is not None or first.host is not None):
         yield Suspect(first.rank, first.host, None, None, near)
-    elif 0 < len(first.ranks) <= SUSPECT_RANKS:
+    elif not speaks_of_peer and 0 < len(first.ranks) <= SUSPECT_RANKS:
         yield from (Suspect(rank, None, None, None, near) for rank in first.ranks)
     ends = [first.peer, *(first.fields.get(name) for name in ADDRESS_FIELDS)]
     for end in ends:
@@ -109,12 +109,12 @@ def _waiting_only(waits: Waits | None) -> frozenset[int]:
 
 def _only_waited(fact: Fact, cleared: frozenset[int]) -> bool:
     """Whether a fact about who joined comes from ranks that wait for others."""
-    return fact.kind == WAITED[1] and bool(fact.ranks) and cleared.issuperset(fact.ranks)
+    return fact.kind == NOT_ALL_JOINED and bool(fact.ranks) and cleared.issuperset(fact.ranks)
 
 
 def _one_of_many(fact: Fact, graph: CausalGraph) -> bool:
     """Whether a rank waited until its time-out, as others did: being the first of them means nothing."""
-    if fact.kind != WAITED[0]:
+    if fact.kind != TIMED_OUT:
         return False
     same = (item for item in graph.facts.values() if item.kind == fact.kind and item.scope == "incident")
     return len({rank for item in same for rank in item.ranks}) > 1
